@@ -67,7 +67,7 @@ class IndexRange:
 
 @dataclass(frozen=True)
 class Count:
-    """How much of an output is used, where data decides that."""
+    """The part of an output that is used, where data decides that."""
 
     axis: int
     """The dimension whose size in the program is the largest possible one."""

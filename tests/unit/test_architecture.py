@@ -57,17 +57,14 @@ ALLOWED = {
     "definitions": {"glow_dialects", "frontend", "semantics"},
     "differentiation": {"context", "loading", "model_forms", "passes"},
     "specialization": {"compiled_model", "interface", "runtime"},
+    "cut_model": {"compiled_model", "interface", "runtime"},
     "compilation": {"cold_compilation", "compiled_model", "interface", "model_forms", "runtime"},
     "cold_compilation": {
         *("compiled_model", "frontend", "interface", "loading", "model_forms", "passes"),
         "runtime",
     },
     "compiler": {
-        "compilation",
-        "compiled_model",
-        "interface",
-        "model_forms",
-        "runtime",
+        *("compilation", "compiled_model", "cut_model", "interface", "model_forms", "runtime"),
         "specialization",
     },
     "onnx_backend": {
