@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
-from ....glow_dialects.elements import compute_type
+from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
@@ -19,7 +20,11 @@ from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr, arguments
 from ..codegen.types import memory_type, value_type
 from ..registry import Kernel, kernel, total
+from ..schedules.blocking import pixels_packed_together
+from .row_blocks import Rows, in_blocks
 
+_LEAST_READERS = 4
+"""Blocks of results that read an image; fewer do not repay packing it."""
 _RECORDS = (2, 4)
 """
 The largest number of channels in a block that is packed as a whole, from a vector of each channel.
@@ -33,6 +38,9 @@ def convolution(k: Kernel) -> None:
     cb, i, c, o])` over channels `cb, c` and offsets `i` in the window. A plain input has one
     channel in each block.
     """
+    if (together := _packed_pixels(k)) is not None:
+        _by_packed_pixels(k, together)
+        return
     x, filters, bias = k.operands
     y = k.result
     n, ob, o = Dim("n", y.shape[0]), Dim("ob", y.shape[1]), Dim("o", y.shape[-1])
@@ -54,6 +62,52 @@ def convolution(k: Kernel) -> None:
         operands=[bias[[ob, o]]],
         value=X + Y,
     )
+
+
+def _packed_pixels(k: Kernel) -> int | None:
+    """
+    Returns how many pixels are packed at a time; None unless each pixel of the result depends on
+    that pixel of the image alone, the pixels are stored one after the other, and it pays off.
+    """
+    x, filters, _ = k.operands
+    blocks = k.result.shape[1]
+    if not is_blocked_input(k.call) or x.element != k.element or blocks < _LEAST_READERS:
+        return None
+    views = [x, *k.elementwise_views]
+    flat = all(
+        v.strides[d] == v.strides[d + 1] * x.shape[d + 1]
+        for v in views
+        for d in range(2, x.rank - 2)
+    )
+    is_point = prod(filters.shape[2:-2]) == 1 and x.shape[2:-1] == k.result.shape[2:-1]
+    if not flat or not is_point or x.strides[1] != prod(x.shape[2:]):
+        return None
+    pixel_bytes = x.shape[-1] * element_bytes(x.element)
+    plane_bytes = x.strides[1] * element_bytes(x.element)
+    return pixels_packed_together(k.machine, x.shape[1], plane_bytes, pixel_bytes)
+
+
+def _by_packed_pixels(k: Kernel, together: int) -> None:
+    """Computes a convolution of 1 x 1 from dense copies of a few pixels at a time."""
+    x, filters, bias = k.operands
+    pixels = prod(x.shape[2:-1])
+    packed = k.scratch((filters.shape[1], together, x.shape[-1]), x.element)
+    n = Dim("n", x.shape[0])
+    # the index of the last dimension alone moves through all pixels
+    zeros: list[Index] = [0] * (x.rank - 4)
+
+    def visit(rows: Rows) -> None:
+        ob, o = Dim("ob", k.result.shape[1]), Dim("o", k.result.shape[-1])
+        cb, c, i = Dim("cb", filters.shape[1]), Dim("c", filters.shape[-2]), rows.row
+        (pixel,) = rows.place
+        k.copy([cb, i, c], packed[[cb, i, c]], x[[n, cb, *zeros, pixel, c]])
+        factors = packed[[cb, i, c]], filters[[ob, cb, *[0] * (x.rank - 3), c, o]]
+        sums = total(Combine.ADD, compute_type(k.element), *factors)
+        place: list[Index] = [n, ob, *zeros, pixel, o]
+        k.reduce([ob, i, o], [cb, c], sums, place, [bias[[ob, o]]], X + Y)
+
+    with k.repeat(n):
+        in_blocks(k, Rows((), 0, Dim("i", pixels)), together, visit)
 
 
 def windows(

@@ -8,6 +8,7 @@ and on the machine, not on the operator.
 
 from __future__ import annotations
 
+from ....glow_dialects.costs import near_bytes
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
@@ -86,6 +87,23 @@ def rows_finished_together() -> int:
 
 
 # convolution
+
+
+def pixels_packed_together(
+    machine: MachineDescription, planes: int, plane_bytes: int, pixel_bytes: int
+) -> int | None:
+    """
+    Returns how many pixels of an image are packed at a time, so that all filters meet them in a
+    near cache: where the image is far, and its planes compete for the same lines of the nearest
+    cache, because their distance is a multiple of a page. Returns None where that does not pay off.
+    """
+    ways = machine.l1_bytes // TIMINGS.page_bytes
+    compete = planes > ways and plane_bytes % TIMINGS.page_bytes < LINE_BYTES
+    if not compete or planes * plane_bytes <= near_bytes(machine):
+        return None
+    pixels = plane_bytes // pixel_bytes
+    most = max(1, near_bytes(machine) // (planes * pixel_bytes))
+    return -(-pixels // -(-pixels // most))
 
 
 def copies_by_group(machine: MachineDescription, groups: int, group_bytes: int) -> bool:

@@ -16,6 +16,7 @@ from glow.glow_dialects.glow_cpu.blocked import (
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
+from glow.lowering.kernels.schedules.blocking import pixels_packed_together
 from glow.lowering.kernels.schedules.register_tile import balanced
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, parse
@@ -55,6 +56,20 @@ CONVOLUTIONS = [
     (2, 2, 3, (23,), (4,), (3,), (2,)),
     (1, 1, 2, (4, 5, 6), (2, 3, 3), (1, 1, 2), (1, 1, 1)),
 ]
+
+
+@pytest.mark.parametrize("sizes", [(8, 16), (128,)], ids=str)
+def test_pixels_of_competing_planes_are_packed(sizes: tuple[int, ...]):
+    machine = MachineDescription(256, 16, True, l2_bytes=1 << 14)
+    kernel = (1,) * len(sizes)
+    arrays = (random(1, 2, 9, *sizes, 8), random(2, 5, 9, *kernel, 8, 8), random(3, 5, 8))
+    check(BlockedConvolutionOp, *arrays, machine=machine, strides=kernel, dilations=kernel)
+    # 128 pixels in blocks of 19: what is near the cores holds 21 of them
+    assert pixels_packed_together(machine, 9, 4096, 32) == 19
+    # few planes, planes at other places of their pages, a small image
+    assert pixels_packed_together(machine, 8, 4096, 32) is None
+    assert pixels_packed_together(machine, 9, 4096 + 64, 32) is None
+    assert pixels_packed_together(MachineDescription(256, 16), 9, 4096, 32) is None
 
 
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
