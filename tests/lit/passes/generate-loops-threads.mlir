@@ -93,19 +93,19 @@ func.func @main(%x: memref<64x100xf32> {glow.name = "x", glow.qualifier = "in"},
 
 func.func @main(%x: memref<100x640xf32> {glow.name = "x", glow.qualifier = "in"},
     %y: memref<100x640xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
-  glow_inst.softmax @out %y, @in %x axis 0 : memref<100x640xf32>, memref<100x640xf32>
+  glow_inst.log_softmax @out %y, @in %x axis 0 : memref<100x640xf32>, memref<100x640xf32>
   func.return
 }
 
-// CHECK-LABEL: func.func private @k_softmax_
+// CHECK-LABEL: func.func private @k_log_softmax_
 // CHECK-SAME:    %thread: index, %team: !llvm.ptr, %{{.*}}: memref<100x640xf32>
 // CHECK:         scf.for
 // CHECK:         func.call @glow_barrier(%team, %thread)
 // CHECK:         scf.for
 // CHECK:       func.func @main
-// CHECK:         func.call @k_softmax_{{.*}}(%thread, %team, %y, %x, %{{.*}})
+// CHECK:         func.call @k_log_softmax_{{.*}}(%thread, %team, %y, %x, %{{.*}})
 
-// LLVM-LABEL: llvm.func @k_softmax_
+// LLVM-LABEL: llvm.func @k_log_softmax_
 // LLVM-NOT:     llvm.noalias
 // LLVM:       llvm.func @glow_program
 
