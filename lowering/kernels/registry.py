@@ -203,9 +203,13 @@ class Kernel:
         with self._inside(Repeat(dim)):
             yield
 
-    def list_nonzeros(self, dim: Dim, source: Access) -> NumberList:
-        """Returns a list of the values of `dim` for which `source` is not zero."""
-        numbers, count = self.scratch((dim.size,), i32), self.scratch((), i32)
+    def list_nonzeros(self, dim: Dim, source: Access, numbers: View | None = None) -> NumberList:
+        """
+        Returns a list of the values of `dim` for which `source` is not zero; in `numbers` (i32), if
+        that is given.
+        """
+        numbers = numbers or self.scratch((dim.size,), i32)
+        count = self.scratch((), i32)
         made = NumberList(dim, numbers[[dim]], count[()])
         self._current.append(Listing(made, source))
         return made
@@ -258,6 +262,10 @@ class Kernel:
             self.nest(Nest(tuple(dims), (write,), Body.passing(element), (read,), raw=True))
         else:
             self.map(dims, write, (read,), convert(X, element))
+
+    def prefetch(self, dims: Sequence[Dim], read: Access) -> None:
+        """Prefetches what is read at each point."""
+        self.nest(Nest(tuple(dims), (), Body((), ()), (read,)))
 
     def fill(self, view: View, value: float) -> None:
         """Sets every element."""

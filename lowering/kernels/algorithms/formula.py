@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects.builtin import i1
 
 from ....glow_dialects.elements import compute_type, is_float
 from ....glow_dialects.formula.ranges import interval
@@ -45,6 +45,7 @@ from ....glow_dialects.scalar import Expr, Primitive, convert
 from ....glow_dialects.views import borders
 from ..registry import Kernel, default_kernel, kernel, view_dims
 from .formula_expr import Expressions, element_of_term
+from .whole_numbers import whole_numbers
 
 _MOST_PADDED = 3
 """A padded copy has at most this many times the elements of the original."""
@@ -286,22 +287,10 @@ class _Builder:
         return self._tables[term]
 
     def _whole_numbers(self, count: int) -> View:
-        """
-        Returns an array of at least `count` whole numbers from 0. Each part of it is a copy of the
-        parts before, with an offset.
-        """
-        if self._numbers is not None and self._numbers.shape[0] >= count:
-            return self._numbers
-        k = self._k
-        view = k.scratch((count,), i32)
-        k.map((), view[[0]], (), Expr.constant(0, i32))
-        done = 1
-        while done < count:
-            dim = Dim("i", min(done, count - done))
-            k.map([dim], view[[dim + done]], [view[[dim]]], Expr.argument(0) + done)
-            done += dim.size
-        self._numbers = view
-        return view
+        """Returns an array of at least `count` whole numbers from 0."""
+        if self._numbers is None or self._numbers.shape[0] < count:
+            self._numbers = whole_numbers(self._k, count)
+        return self._numbers
 
     # reductions
 
