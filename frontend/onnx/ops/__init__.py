@@ -15,6 +15,8 @@ from . import (  # noqa: F401
     integer_products,
     logic,
     matrix,
+    mel,
+    ngrams,
     normalization,
     ordering,
     padding,
