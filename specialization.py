@@ -89,7 +89,7 @@ class _SpecializedPrograms:
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         model = self._model_for(inputs)
         model._signature.expect_indices(inputs)
-        return model._program.run(inputs)
+        return model.computed(inputs)
 
 
 class DecidingInputs:

@@ -183,6 +183,13 @@ class Timings:
     near_block_tiles: int = 28
     """Tiles of a block that stays in the second cache, as the choice of the algorithm assumes."""
 
+    # decision trees
+
+    walked_rows: int = 64
+    """Rows that walk through a decision tree before the next one: they repay its way into L1."""
+    walks_together: int = 64
+    """Walks that take a step before any of them takes the next one, so that none waits."""
+
     # limits of schedules: what fits, and from where on something repays what it costs
 
     least_transposed: int = 4
@@ -225,6 +232,12 @@ class Timings:
     """Positions of a query that meet the keys of an attention at a time."""
     least_dense_queries: int = 16
     """Positions of a query that repay turning keys around, and putting values together."""
+    rows_ahead: int = 16
+    """How many rows that indices name are prefetched before they are added."""
+    narrow_panel_vectors: int = 2
+    """Vectors of a panel of weights of a few bits."""
+    least_unpacked_rows: int = 24
+    """Rows of a product that repay unpacking weights of a few bits to memory."""
     least_turned_rows: int = 16
     """Rows of a product that repay turning around a factor that is stored transposed."""
     most_turned_terms: int = 256

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,18 +33,46 @@ class IndexRange:
     """The largest one."""
     user: str
     """The operator and the node that take them."""
+    total: int | None = None
+    """Their sum, if they are lengths of parts of something."""
+    ascending: bool = False
+    """Whether none is smaller than the one before it."""
+
+    def problem(self, array: np.ndarray) -> str | None:
+        """Returns what is wrong with the indices in an array, as `expected ..., found ...`."""
+        outside = (array < np.array(self.low)) | (array > np.array(self.high))
+        if outside.any():
+            place = tuple(int(i) for i in np.argwhere(outside)[0])
+            along = place[-1] if len(self.low) > 1 else 0
+            return (
+                f"expected indices in {self.low[along]} to {self.high[along]}, "
+                f"found {array[place]} at {list(place)}"
+            )
+        if self.total is not None and array.sum() != self.total:
+            return f"expected lengths with the sum {self.total}, found {array.sum()}"
+        if self.ascending and (falls := np.flatnonzero(np.diff(array) < 0)).size:
+            first = int(falls[0])
+            return (
+                f"expected offsets that do not decrease, "
+                f"found {array[first + 1]} behind {array[first]} at [{first + 1}]"
+            )
+        return None
 
     def expect(self, array: np.ndarray, name: str) -> None:
         """Raises InputError unless all indices of the input `name` are in the range."""
-        outside = (array < np.array(self.low)) | (array > np.array(self.high))
-        if not outside.any():
-            return
-        place = tuple(int(i) for i in np.argwhere(outside)[0])
-        along = place[-1] if len(self.low) > 1 else 0
-        raise InputError(
-            f"input {name!r}: {self.user}: expected indices in {self.low[along]} to "
-            f"{self.high[along]}, found {array[place]} at {list(place)}"
-        )
+        problem = self.problem(array)
+        if problem is not None:
+            raise InputError(f"input {name!r}: {self.user}: {problem}")
+
+
+@dataclass(frozen=True)
+class Count:
+    """The part of an output that is used, where data decides that."""
+
+    axis: int
+    """The dimension whose size in the program is the largest possible one."""
+    output: int
+    """The output of the program that has the number of used elements along it."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +83,7 @@ class TensorInfo:
     shape: list[Any]
     """
     Sizes. Of a model that is compiled when it is called, a string for a symbolic dimension, and
-    None for one of an output that has no name.
+    None for one of an output that has no name, or whose size data decides.
     """
     dtype: np.dtype
     """
@@ -64,6 +92,13 @@ class TensorInfo:
     """
     ranges: tuple[IndexRange, ...] = ()
     """Of indices in the input, for each operator that takes them as they are."""
+    count: Count | None = None
+    """How much of an output of a program is used, if that is not all of it."""
+    is_random: bool = False
+    """
+    Whether this is the input of a program that random numbers follow from, u32[3]: a key of two
+    words, and the number of the call.
+    """
 
     @property
     def type(self) -> str:
@@ -139,6 +174,38 @@ class Signature:
             arrays[i] = arrays[i].astype(self.inputs[i].memory_dtype)
         return arrays
 
+    @lazy_property
+    def visible(self) -> Signature:
+        """The signature that a caller sees: without random state, and counts of used elements."""
+        if not self._counts and not self.is_random:
+            return self
+        outputs = [info for i, info in enumerate(self.outputs) if i not in self._counts]
+        inputs = tuple(info for info in self.inputs if not info.is_random)
+        return Signature(inputs, tuple(map(_open_ended, outputs)))
+
+    @lazy_property
+    def is_random(self) -> bool:
+        """Whether the network has random numbers; then the last input is what they follow from."""
+        return any(info.is_random for info in self.inputs)
+
+    def used(self, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns the visible ones of a program's outputs, cut to the part of each that is used."""
+        if not self._counts:
+            return list(outputs)
+        found: list[np.ndarray] = []
+        for i, (info, array) in enumerate(zip(self.outputs, outputs, strict=True)):
+            if info.count is not None:
+                part = [slice(None)] * info.count.axis + [slice(int(outputs[info.count.output]))]
+                found.append(np.ascontiguousarray(array[tuple(part)]))
+            elif i not in self._counts:
+                found.append(array)
+        return found
+
+    @lazy_property
+    def _counts(self) -> frozenset[int]:
+        """The outputs that are counts."""
+        return frozenset(info.count.output for info in self.outputs if info.count is not None)
+
     def results(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """Returns the outputs of a program in the dtypes that are declared."""
         if not self._narrow_outputs:
@@ -195,6 +262,14 @@ class Signature:
                 f"no output is called {_names(unknown)}; the outputs are {_names(known)}"
             )
         return [known.index(name) for name in names]
+
+
+def _open_ended(info: TensorInfo) -> TensorInfo:
+    """Returns an output without the size that data decides."""
+    if info.count is None:
+        return info
+    axis = info.count.axis
+    return replace(info, shape=[*info.shape[:axis], None, *info.shape[axis + 1 :]], count=None)
 
 
 def _narrow(infos: Sequence[TensorInfo]) -> list[int]:

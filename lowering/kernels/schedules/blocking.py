@@ -20,6 +20,19 @@ def rows_together(rows: int) -> int:
     return max(1, min(TIMINGS.latency_rows, rows))
 
 
+# decision trees
+
+
+def rows_walked_together(rows: int, threads: int) -> int:
+    """Returns how many of `rows` rows walk through a tree before the next tree."""
+    return max(1, min(TIMINGS.walked_rows, rows // threads))
+
+
+def trees_walked_together(rows: int) -> int:
+    """Returns through how many trees `rows` rows walk step by step."""
+    return max(1, TIMINGS.walks_together // rows)
+
+
 # attention
 
 
@@ -45,6 +58,11 @@ def repays_turning(rows: int, terms: int) -> bool:
     stored transposed.
     """
     return rows >= TIMINGS.least_turned_rows and terms < TIMINGS.most_turned_terms
+
+
+def repays_unpacking(rows: int) -> bool:
+    """Returns whether products of `rows` rows repay unpacking weights of a few bits to floats."""
+    return rows >= TIMINGS.least_unpacked_rows
 
 
 def rows_of_panels(machine: MachineDescription, terms: int) -> int:

@@ -58,7 +58,7 @@ def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
     """Returns the load instructions for one vector along `dim`."""
     if dim is None or lanes == 1:
         return 1.0
-    if access.indirect is not None and access.indirect.access.stride(dim) != 0:
+    if any(i.stride(dim) != 0 for i in access.indices):
         return inf
     stride = access.stride(dim)
     return vector_load(stride, lanes) if isinstance(stride, int) else inf
@@ -90,6 +90,8 @@ def _choose_turned(nest: Nest, machine: MachineDescription) -> RegisterTranspose
 
 
 def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedule:
+    if not nest.writes:
+        return Elementwise(order=nest.parallel)
     if (schedule := _choose_turned(nest, machine)) is not None:
         return schedule
 
@@ -162,8 +164,9 @@ class CostModel:
         self.reduced_size = prod(d.size for d in nest.reduced)
         self.unrolled = nest.tabled
         self.copies = prod(d.size for d in self.unrolled)
+        self.maps = nest.reduction.map is not None and len(self.reads) > 2
         # a tile reads one index
-        indices = [a.indirect.access for a in (*self.reads, *nest.operands) if a.indirect]
+        indices = [i for a in (*self.reads, *nest.operands) for i in a.indices]
         self.indexing = {d for a in indices for d in a.place.terms}
         # loading a 16-bit float takes one more instruction
         self.convert = [
@@ -295,5 +298,9 @@ class CostModel:
             )
             loads += count * (load_cost(access, vector, candidate.lanes) + convert)
             if vector is not None and access.stride(vector) != 0:
-                registers = count if registers == 0 else min(registers, count)
-        return loads, registers
+                if self.maps:
+                    registers += count
+                else:
+                    registers = count if registers == 0 else min(registers, count)
+        # a value under way for each accumulator
+        return loads, registers + (prod(candidate.tile.values()) if self.maps else 0)
