@@ -183,6 +183,13 @@ class Timings:
     near_block_tiles: int = 28
     """Tiles of a block that stays in the second cache, as the choice of the algorithm assumes."""
 
+    # decision trees
+
+    walked_rows: int = 64
+    """Rows that walk through a decision tree before the next one: they repay its way into L1."""
+    walks_together: int = 64
+    """Walks that take a step before any of them takes the next one, so that none waits."""
+
     # limits of schedules: what fits, and from where on something repays what it costs
 
     least_transposed: int = 4

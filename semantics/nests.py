@@ -133,7 +133,12 @@ class NestMeaning:
         indirect = access.indirect
         if indirect is None:
             return place
-        index = self._load(indirect.access, points, True).astype(np.int64)
+        loaded = self._load(indirect.access, points, True)
+        if indirect.unsigned:
+            last = np.uint64(max(0, indirect.size - 1))
+            found = np.minimum(loaded.view(f"u{loaded.itemsize}"), last)
+            return place + found.astype(np.int64) * indirect.stride
+        index = loaded.astype(np.int64)
         index = np.where(index < 0, index + indirect.size, index)
         return place + np.clip(index, 0, max(0, indirect.size - 1)) * indirect.stride
 

@@ -129,7 +129,7 @@ def indices_of(kernel: KernelOp) -> Mapping[int, int]:
     steps, found = KernelSteps(kernel), {}
     for op in kernel.walk():
         if isinstance(op, NestOp):
-            for access in steps.nest(op).accesses():
+            for access in accesses_of(steps.nest(op)):
                 if (i := access.indirect) is not None and i.access.buffer.parameter is not None:
                     found[i.access.buffer.parameter] = i.size
     return found

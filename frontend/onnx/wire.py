@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from onnx import StringStringEntryProto, TensorProto
+from onnx import AttributeProto, StringStringEntryProto, TensorProto
 
 MARKER = "glow.payload"
 """Key of the `external_data` entry; its value is `offset,size` in the original bytes."""
@@ -38,6 +38,12 @@ _CHILDREN: dict[int, dict[int, int]] = {
 _DATA_TYPE, _RAW_DATA, _EXTERNAL_DATA = 2, 9, 13
 _PACKED = {TensorProto.FLOAT: 4, TensorProto.DOUBLE: 10}
 """Packed `float_data` and `double_data` are the bytes of the array, little-endian, as raw data."""
+_TYPE_TAG = b"\xa0\x01"
+"""The tag of the type of an attribute, which writers put last."""
+_WITHOUT_TENSORS = frozenset(
+    getattr(AttributeProto, name)
+    for name in ("FLOAT", "INT", "STRING", "FLOATS", "INTS", "STRINGS")
+)
 
 
 class WireError(ValueError):
@@ -138,12 +144,22 @@ def _strip_tensor(data: memoryview, start: int, end: int) -> bytes | None:
     return bytes(data[start : payload.tag]) + _marker(payload) + bytes(data[payload.end : end])
 
 
+def _is_list(data: memoryview, end: int) -> bool:
+    """
+    Returns whether an attribute seems to have no tensors. Its elements may be many, and are not
+    looked at: where this is wrong, tensors stay in the message.
+    """
+    return bytes(data[end - 3 : end - 1]) == _TYPE_TAG and data[end - 1] in _WITHOUT_TENSORS
+
+
 def _strip(data: memoryview, start: int, end: int, kind: int, depth: int = 0) -> bytes | None:
     """
     Returns the message without payloads; None if it has none, so that it can be copied as it is.
     """
     if kind == _TENSOR:
         return _strip_tensor(data, start, end)
+    if kind == _ATTRIBUTE and _is_list(data, end):
+        return None
     if depth > _MAX_DEPTH:
         raise WireError(f"messages nest deeper than {_MAX_DEPTH} levels")
     children = _CHILDREN[kind]

@@ -29,11 +29,14 @@ from . import (
     pooling,
     profile,
     quantization,
+    random,
     recurrent,
     reduction,
     resampling,
+    selection,
     shape,
     transposed,
+    trees,
 )
 from .base import DataParallel, Node, nodes_of
 from .machine import MachineAttr
@@ -42,7 +45,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing, narrow_weights, embedding),
+    *(inverse_functions, indexing, narrow_weights, embedding, selection, trees, random),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

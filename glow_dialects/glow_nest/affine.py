@@ -11,7 +11,7 @@ x[i, j + 2]          # an Access: element 16 * i + j + 2 of the buffer
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute
@@ -126,9 +126,12 @@ class Indirect:
     """An addition to an element's place that memory holds: `clamp(load(access)) * stride`."""
 
     access: Access
+    """The place of the index, which may again depend on one in memory."""
     size: int
     """Indices -size to size - 1 are valid, negative ones count from the end; others are clamped."""
     stride: int
+    unsigned: bool = False
+    """Whether bits are read as a number that is not negative: clamping it takes one operation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +148,13 @@ class Access:
     @property
     def element(self) -> Attribute:
         return self.buffer.element
+
+    @property
+    def indices(self) -> Iterator[Access]:
+        """The accesses that hold indices which its place depends on, from the last one on."""
+        if self.indirect is not None:
+            yield self.indirect.access
+            yield from self.indirect.access.indices
 
 
 def stride_of(access: Access, dim: Dim) -> int:

@@ -69,8 +69,7 @@ def accesses_of(step: Leaf) -> Iterator[Access]:
             direct = (step.numbers.place, step.numbers.count)
     for access in direct:
         yield access
-        if access.indirect is not None:
-            yield access.indirect.access
+        yield from access.indices
 
 
 def with_operands(step: Leaf, buffers: Mapping[Buffer, Buffer], dims: Mapping[Dim, Dim]) -> Leaf:

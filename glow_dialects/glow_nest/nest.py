@@ -248,7 +248,7 @@ def _joinable(access: Access, a: Dim, b: Dim) -> bool:
 def _deep(nest: Nest) -> list[Access]:
     """Returns all accesses, those that hold indices included."""
     direct = nest.accesses()
-    return direct + [a.indirect.access for a in direct if a.indirect]
+    return direct + [i for a in direct for i in a.indices]
 
 
 def _flipped(nest: Nest) -> Nest:

@@ -158,7 +158,7 @@ def _verify_tiles(nest: Nest, schedule: VectorSchedule) -> None:
     Checks that a tile reads one index, and that no element is visited twice where a nest writes
     what it reads.
     """
-    indices = [a.indirect.access for a in nest.accesses() if a.indirect is not None]
+    indices = [i for a in nest.accesses() for i in a.indices]
     for dim, tile in _tile(nest, schedule):
         step = tile * (schedule.lanes if dim is schedule.vector else 1)
         if step == 1 or not dim.size:

@@ -83,7 +83,7 @@ class Writer:
             self._sign(indirect.stride, is_first)
             self.put(f"{abs(indirect.stride)} * index(")
             self.access(indirect.access)
-            self.put(f", {indirect.size})")
+            self.put(f", {indirect.size}{', unsigned' if indirect.unsigned else ''})")
             is_first = False
         if place.constant or is_first:
             self._sign(place.constant, is_first)
@@ -193,8 +193,11 @@ class Reader:
             access = self.access()
             parser.parse_punctuation(",")
             size = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            unsigned = parser.parse_optional_punctuation(",") is not None
+            if unsigned:
+                parser.parse_keyword("unsigned")
             parser.parse_punctuation(")")
-            return constant, Indirect(access, size, factor)
+            return constant, Indirect(access, size, factor, unsigned)
         self._add(terms, self.loop(), factor)
         return constant, None
 

@@ -30,9 +30,8 @@ def quantize(node: OnnxNode) -> SSAValue:
     """Returns `saturate(round(x / scale) + zero_point)`."""
     code = node.attr("output_dtype", 0)
     storage: Attribute = element_of_onnx(code, "the result") if code else _UI8
-    if not isinstance(storage, IntegerType):
-        raise Unsupported(f"quantization to {storage}")
-    return quantized(node.build, node.input(0), _parameters(node), storage)
+    saturate = bool(node.attr("saturate", 1))
+    return quantized(node.build, node.input(0), _parameters(node), storage, saturate)
 
 
 @converter("DequantizeLinear")

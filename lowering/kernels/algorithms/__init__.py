@@ -2,7 +2,6 @@
 
 from . import attention as attention
 from . import blocked as blocked
-from . import blocked_pooling as blocked_pooling
 from . import convolution as convolution
 from . import cumulative as cumulative
 from . import depthwise as depthwise
@@ -12,11 +11,10 @@ from . import embedding as embedding
 from . import formula as formula
 from . import matrix as matrix
 from . import narrow_weights as narrow_weights
-from . import normalization as normalization
-from . import pooling as pooling
 from . import recurrent as recurrent
-from . import reduction as reduction
 from . import rows as rows
 from . import scatter as scatter
+from . import selection as selection
 from . import sparse as sparse
+from . import trees as trees
 from . import winograd as winograd

@@ -239,14 +239,29 @@ class Memory:
         loaded = e.load(
             self._flat[index.buffer], self.at(index_place), memory_type(index.element), 1
         )
-        if loaded.type != i64:
-            loaded = e.cast("extsi", loaded, i64)
-        wrapped = e.binary(arith.AddiOp, loaded, e.constant(i64, size))
-        from_end = e.compare("slt", loaded, e.constant(i64, 0))
-        chosen = e.select(from_end, wrapped, loaded)
-        chosen = e.binary(arith.MaxSIOp, chosen, e.constant(i64, 0))
-        chosen = e.binary(arith.MinSIOp, chosen, e.constant(i64, size - 1))
+        if access.indirect.unsigned:
+            chosen = self._at_most(loaded, size - 1)
+        else:
+            chosen = self._from_either_end(loaded, size)
         distance = e.binary(arith.MuliOp, e.cast("index_cast", chosen, INDEX), e.index(stride))
         if place.dynamic is not None:
             distance = e.binary(arith.AddiOp, place.dynamic, distance)
         return Place(distance, place.constant)
+
+    def _from_either_end(self, index: SSAValue, size: int) -> SSAValue:
+        """Returns an index within a size, from the front; a negative one counts from the end."""
+        e = self.emitter
+        if index.type != i64:
+            index = e.cast("extsi", index, i64)
+        wrapped = e.binary(arith.AddiOp, index, e.constant(i64, size))
+        from_end = e.compare("slt", index, e.constant(i64, 0))
+        chosen = e.select(from_end, wrapped, index)
+        chosen = e.binary(arith.MaxSIOp, chosen, e.constant(i64, 0))
+        return e.binary(arith.MinSIOp, chosen, e.constant(i64, size - 1))
+
+    def _at_most(self, index: SSAValue, last: int) -> SSAValue:
+        """Returns an index, whose bits are not negative, as far as it is at most `last`."""
+        e = self.emitter
+        assert isinstance(index.type, IntegerType)
+        chosen = e.binary(arith.MinUIOp, index, e.constant(index.type, last))
+        return chosen if index.type == i64 else e.cast("extui", chosen, i64)

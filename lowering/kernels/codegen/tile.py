@@ -14,7 +14,7 @@ from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import RegisterTile, VectorSchedule
 from ..threads.split import TileSpan
-from .memory import Memory, Places, Point
+from .memory import Memory, Place, Places, Point
 from .types import vector_type
 
 
@@ -84,7 +84,11 @@ class Tile:
         places = dict(self.places)
         # an access may be both read and written
         for access in dict.fromkeys(accesses):
-            if access.indirect is not None:
-                index = self.places[access.indirect.access]
-                places[access] = self.memory.indirect(access, self.places[access], index)
+            places[access] = self._resolved(access)
         return replace(self, places=places)
+
+    def _resolved(self, access: Access) -> Place:
+        if access.indirect is None:
+            return self.places[access]
+        index = self._resolved(access.indirect.access)
+        return self.memory.indirect(access, self.places[access], index)

@@ -54,7 +54,7 @@ class VectorNest:
         """
         nest, schedule = self._nest, self._schedule
         accesses = nest.accesses(self._reduction.prefetched if self._reduction else ())
-        accesses += [a.indirect.access for a in accesses if a.indirect is not None]
+        accesses += [i for a in accesses for i in a.indices]
         start = Tile(nest, schedule, self._memory, self._memory.places(accesses, bound))
         start = start.resolved(self._chosen_before)
         fixed = loaded_before(start, self._algebra)

@@ -20,6 +20,19 @@ def rows_together(rows: int) -> int:
     return max(1, min(TIMINGS.latency_rows, rows))
 
 
+# decision trees
+
+
+def rows_walked_together(rows: int, threads: int) -> int:
+    """Returns how many of `rows` rows walk through a tree before the next tree."""
+    return max(1, min(TIMINGS.walked_rows, rows // threads))
+
+
+def trees_walked_together(rows: int) -> int:
+    """Returns through how many trees `rows` rows walk step by step."""
+    return max(1, TIMINGS.walks_together // rows)
+
+
 # attention
 
 

@@ -58,7 +58,7 @@ def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
     """Returns the load instructions for one vector along `dim`."""
     if dim is None or lanes == 1:
         return 1.0
-    if access.indirect is not None and access.indirect.access.stride(dim) != 0:
+    if any(i.stride(dim) != 0 for i in access.indices):
         return inf
     stride = access.stride(dim)
     return vector_load(stride, lanes) if isinstance(stride, int) else inf
@@ -166,7 +166,7 @@ class CostModel:
         self.copies = prod(d.size for d in self.unrolled)
         self.maps = nest.reduction.map is not None and len(self.reads) > 2
         # a tile reads one index
-        indices = [a.indirect.access for a in (*self.reads, *nest.operands) if a.indirect]
+        indices = [i for a in (*self.reads, *nest.operands) for i in a.indices]
         self.indexing = {d for a in indices for d in a.place.terms}
         # loading a 16-bit float takes one more instruction
         self.convert = [

@@ -36,7 +36,7 @@ def nests_of(steps: Iterable[Step]) -> Iterator[Nest]:
 def reads_of(nest: Nest) -> list[Access]:
     """Returns the accesses that a nest reads, including those of indices."""
     reads = [*(nest.reduction.reads if nest.reduction else ()), *nest.operands]
-    indices = [a.indirect.access for a in nest.accesses() if a.indirect is not None]
+    indices = [i for a in nest.accesses() for i in a.indices]
     return [*reads, *indices]
 
 
@@ -163,15 +163,18 @@ def _follow(nest: Nest, buffer: Buffer, written: np.ndarray) -> bool:
         if access.buffer is buffer and not all(v.all() for v in _elements(access, written)):
             return False
     for access in nest.writes:
-        if access.buffer is buffer:
+        # which elements an index names is not known
+        if access.buffer is buffer and access.indirect is None:
             for view in _elements(access, written):
                 view[...] = True
-    return not any(a.buffer is buffer and a.indirect is not None for a in nest.accesses())
+    return True
 
 
 def _elements(access: Access, array: np.ndarray) -> Iterator[np.ndarray]:
-    """Yields the elements that an access touches, as views: one for each entry of its tables."""
+    """Yields the elements that an access may touch, as views: one for each entry of its tables."""
     plain = [(d.size, s) for d, s in access.place.terms.items() if isinstance(s, int) and s]
+    if access.indirect is not None:
+        plain.append((access.indirect.size, access.indirect.stride))
     tables = [s for s in access.place.terms.values() if isinstance(s, tuple)]
     for offsets in product(*tables):
         start = access.place.constant + sum(offsets)

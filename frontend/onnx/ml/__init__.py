@@ -1,0 +1,1 @@
+"""The parts of models of the domain ai.onnx.ml, without what they become."""
