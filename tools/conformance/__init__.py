@@ -16,6 +16,7 @@ from . import (
     recurrent,
     resampling,
     rows,
+    trees,
     windows,
 )
 
@@ -30,5 +31,6 @@ __all__ = [
     "recurrent",
     "resampling",
     "rows",
+    "trees",
     "windows",
 ]
