@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -11,11 +11,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...glow_dialects.glow_nest.affine import Buffer
+from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from ...glow_dialects.glow_nest.attributes import SplitAttr
 from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
 from ...glow_dialects.glow_nest.nest import Nest, Repeat
 from ...glow_dialects.glow_nest.ops import NestOp, StepOp
+from ...glow_dialects.glow_nest.schedule import Split
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...passes.levels import SCHEDULED
 from ...passes.looked_at import each
@@ -97,13 +98,16 @@ class _Divider:
     def _nest(self, op: NestOp, nest: Nest) -> None:
         if nest.is_empty:
             return
-        schedule = op.bound_schedule(nest)
-        if schedule is None:
-            raise ValueError("a nest has no schedule: run glow-schedule-nests first")
-        split = split_of(nest, schedule, self._threads)
+        split = self._split(op, nest)
         self._meet(op, [nest], alone=split is None)
         if split is not None:
             op.split = SplitAttr(split)
+
+    def _split(self, op: NestOp, nest: Nest) -> Split | None:
+        schedule = op.bound_schedule(nest)
+        if schedule is None:
+            raise ValueError("a nest has no schedule: run glow-schedule-nests first")
+        return split_of(nest, schedule, self._threads)
 
     def _repeat(self, op: RepeatOp, step: Repeat) -> None:
         if step in self._loops:
@@ -113,10 +117,22 @@ class _Divider:
             op.operands = [self._scratch[b] for b in divided.private]
             return
         if op.count > 1:
-            for nest in nests_of(step.steps):
-                # a thread may be an iteration ahead of others
-                self._hazards.open.append(MemoryUse(reads_of(nest), nest.writes, False, step.dim))
+            # a thread may be an iteration ahead of others
+            self._hazards.open += self._ahead(op.body.block, step.dim)
         self.run(op.body.block)
+
+    def _ahead(self, block: Block, loop: Dim) -> Iterator[MemoryUse[Access]]:
+        """Yields what threads do in another iteration of a loop."""
+        for op in block.ops:
+            step = self._steps.step_of.get(op)
+            if isinstance(op, RepeatOp) and isinstance(step, Repeat) and step not in self._loops:
+                yield from self._ahead(op.body.block, loop)
+            elif step is not None:
+                divided = isinstance(op, RepeatOp)
+                if isinstance(op, NestOp) and isinstance(step, Nest) and not step.is_empty:
+                    divided = self._split(op, step) is not None
+                for nest in nests_of([step]):
+                    yield MemoryUse(reads_of(nest), nest.writes, not divided, loop)
 
     def _meet(
         self, op: Operation, nests: Sequence[Nest], alone: bool, private: Sequence[Buffer] = ()
