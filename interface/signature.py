@@ -33,23 +33,41 @@ class IndexRange:
     """The largest one."""
     user: str
     """The operator and the node that take them."""
+    total: int | None = None
+    """Their sum, if they are lengths of parts of something."""
+    ascending: bool = False
+    """Whether none is smaller than the one before it."""
+
+    def problem(self, array: np.ndarray) -> str | None:
+        """Returns what is wrong with the indices in an array, as `expected ..., found ...`."""
+        outside = (array < np.array(self.low)) | (array > np.array(self.high))
+        if outside.any():
+            place = tuple(int(i) for i in np.argwhere(outside)[0])
+            along = place[-1] if len(self.low) > 1 else 0
+            return (
+                f"expected indices in {self.low[along]} to {self.high[along]}, "
+                f"found {array[place]} at {list(place)}"
+            )
+        if self.total is not None and array.sum() != self.total:
+            return f"expected lengths with the sum {self.total}, found {array.sum()}"
+        if self.ascending and (falls := np.flatnonzero(np.diff(array) < 0)).size:
+            first = int(falls[0])
+            return (
+                f"expected offsets that do not decrease, "
+                f"found {array[first + 1]} behind {array[first]} at [{first + 1}]"
+            )
+        return None
 
     def expect(self, array: np.ndarray, name: str) -> None:
         """Raises InputError unless all indices of the input `name` are in the range."""
-        outside = (array < np.array(self.low)) | (array > np.array(self.high))
-        if not outside.any():
-            return
-        place = tuple(int(i) for i in np.argwhere(outside)[0])
-        along = place[-1] if len(self.low) > 1 else 0
-        raise InputError(
-            f"input {name!r}: {self.user}: expected indices in {self.low[along]} to "
-            f"{self.high[along]}, found {array[place]} at {list(place)}"
-        )
+        problem = self.problem(array)
+        if problem is not None:
+            raise InputError(f"input {name!r}: {self.user}: {problem}")
 
 
 @dataclass(frozen=True)
 class Count:
-    """How much of an output is used, where data decides that."""
+    """The part of an output that is used, where data decides that."""
 
     axis: int
     """The dimension whose size in the program is the largest possible one."""

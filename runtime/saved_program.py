@@ -163,7 +163,8 @@ def _decoded_signature(entry: Mapping[str, list]) -> Signature:
 
 
 def _decoded_range(entry: Mapping[str, Any]) -> IndexRange:
-    return IndexRange(tuple(entry["low"]), tuple(entry["high"]), entry["user"])
+    bounds = tuple(entry["low"]), tuple(entry["high"])
+    return IndexRange(*bounds, entry["user"], entry["total"], entry["ascending"])
 
 
 def _dtype(name: str) -> np.dtype:

@@ -18,7 +18,7 @@ from xdsl.dialects.func import FuncOp
 
 from ..errors import ModelError
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER
-from ..glow_dialects.operator import text_of
+from ..glow_dialects.operator import text_of, to_python
 from ..interface.signature import Count, IndexRange, Signature, TensorInfo
 from ..semantics.arrays import interface_dtype
 
@@ -95,7 +95,9 @@ def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
         assert isinstance(low, DenseArrayBase)
         assert isinstance(high, DenseArrayBase)
         first, last = (tuple(int(v) for v in b.get_values()) for b in (low, high))
-        found.append(IndexRange(first, last, text_of(each.data["user"]) or ""))
+        total = to_python(each.data["total"]) if "total" in each.data else None
+        user = text_of(each.data["user"]) or ""
+        found.append(IndexRange(first, last, user, total, "ascending" in each.data))
     return tuple(found)
 
 

@@ -48,6 +48,10 @@ class Indices:
     high: Sequence[int]
     """Bounds of all, or for each place along the last dimension."""
     user: str
+    total: int | None = None
+    """The sum that they must have."""
+    ascending: bool = False
+    """Whether none may be smaller than the one before it."""
 
 
 @dataclass(frozen=True)

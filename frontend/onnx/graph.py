@@ -25,7 +25,7 @@ from .counted import note_counted
 from .functions import Body, Functions, depends_on_types
 from .node import (
     CONTRIB,
-    GLOW,
+    EXTENSIONS,
     Converter,
     OnnxNode,
     find_converter,
@@ -214,7 +214,7 @@ class GraphConverter:
         missing.
         """
         schema, domain, opset = _definition(proto, opsets)
-        if (schema is not None or domain in (CONTRIB, GLOW)) and not self.functions.has(proto):
+        if (schema is not None or domain in EXTENSIONS) and not self.functions.has(proto):
             if schema is not None:
                 check_signature(proto, schema)
             if not domain and proto.op_type in CONTROL_FLOW:

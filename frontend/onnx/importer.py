@@ -227,20 +227,23 @@ def _with_ranges(
     """Returns the attributes of arguments with the ranges of the indices in them."""
     found = [dict(about.data) for about in names.data]
     for argument, about in zip(block.args, found, strict=True):
-        ranges = [
-            DictionaryAttr(
-                {
-                    "low": DenseArrayBase.from_list(i64, list(each.low)),
-                    "high": DenseArrayBase.from_list(i64, list(each.high)),
-                    "user": StringAttr(each.user),
-                }
-            )
-            for each in indices
-            if each.argument is argument
-        ]
+        ranges = [_range_attribute(each) for each in indices if each.argument is argument]
         if ranges:
             about["glow.ranges"] = ArrayAttr(ranges)
     return ArrayAttr([DictionaryAttr(about) for about in found])
+
+
+def _range_attribute(of: Indices) -> DictionaryAttr:
+    entries: dict[str, Attribute] = {
+        "low": DenseArrayBase.from_list(i64, list(of.low)),
+        "high": DenseArrayBase.from_list(i64, list(of.high)),
+        "user": StringAttr(of.user),
+    }
+    if of.total is not None:
+        entries["total"] = IntegerAttr(of.total, i64)
+    if of.ascending:
+        entries["ascending"] = UnitAttr()
+    return DictionaryAttr(entries)
 
 
 def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:

@@ -28,8 +28,13 @@ CONTRIB = "com.microsoft"
 """The domain of onnxruntime's own operators, which its quantizer writes."""
 ML = "ai.onnx.ml"
 """The domain of ONNX's operators of classical machine learning."""
+ATEN, CAFFE2 = "org.pytorch.aten", "org.pytorch._caffe2"
+"""The domains in which PyTorch exports operators of its own, and those of Caffe2."""
 GLOW = "ai.glow"
 """The domain of operators that a model states itself."""
+
+EXTENSIONS = (CONTRIB, ATEN, CAFFE2, GLOW)
+"""Domains without definitions in ONNX that have converters."""
 
 _CONVERTERS: Table[tuple[str, str, int], Converter] = Table("a converter")
 """Converters by domain, operator, and the opset from which on they are right."""
@@ -250,7 +255,10 @@ def node_label(proto: NodeProto) -> str:
 
 
 __all__ = [
+    "ATEN",
+    "CAFFE2",
     "CONTRIB",
+    "EXTENSIONS",
     "GLOW",
     "ML",
     "Converter",

@@ -55,18 +55,16 @@ ALLOWED = {
     "model_forms": set(),
     "compiled_model": {"interface", "runtime"},
     "definitions": {"glow_dialects", "frontend", "semantics"},
+    "differentiation": {"context", "loading", "model_forms", "passes"},
     "specialization": {"compiled_model", "interface", "runtime"},
+    "cut_model": {"compiled_model", "interface", "runtime"},
     "compilation": {"cold_compilation", "compiled_model", "interface", "model_forms", "runtime"},
     "cold_compilation": {
         *("compiled_model", "frontend", "interface", "loading", "model_forms", "passes"),
         "runtime",
     },
     "compiler": {
-        "compilation",
-        "compiled_model",
-        "interface",
-        "model_forms",
-        "runtime",
+        *("compilation", "compiled_model", "cut_model", "interface", "model_forms", "runtime"),
         "specialization",
     },
     "onnx_backend": {
@@ -79,7 +77,10 @@ ALLOWED = {
         "semantics",
     },
     "host": {"interface", "loading", "model_forms", "passes", "runtime"},
-    "": {"compiled_model", "compiler", "definitions", "host", "onnx_backend", "quantization"},
+    "": {
+        *("compiled_model", "compiler", "definitions", "differentiation", "host", "onnx_backend"),
+        "quantization",
+    },
 }
 """The modules that each folder and each module of the root may import; "" is the package itself."""
 

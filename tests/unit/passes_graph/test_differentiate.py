@@ -15,6 +15,7 @@ from glow.glow_dialects.glow.base import Node, short_name
 from glow.passes.graph.differentiate import DifferentiatePass
 from glow.tests.support.graph_text import parse
 from glow.tests.support.seeds import generator
+from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
 
@@ -195,3 +196,34 @@ def test_an_operator_without_a_rule_is_named_with_the_path() -> None:
     assert example is not None
     with pytest.raises(CompileError, match=r"glow\.rnn %r: has no rule .* path glow\.rnn %r <- x"):
         _differentiated(_function(example[1]), seed=True)
+
+
+def test_gradients_of_an_onnx_model() -> None:
+    """The gradient of the cross-entropy with respect to scores is softmax minus the label."""
+    nodes = [
+        helper.make_node("Gemm", ["x", "w"], ["scores"], transB=1),
+        helper.make_node("SoftmaxCrossEntropyLoss", ["scores", "labels"], ["loss"]),
+    ]
+    rng = generator()
+    w = rng.standard_normal((5, 3)).astype(np.float32)
+    graph = helper.make_graph(
+        nodes,
+        "loss",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, [7, 3]),
+            helper.make_tensor_value_info("labels", TensorProto.INT64, [7]),
+        ],
+        [helper.make_tensor_value_info("loss", TensorProto.FLOAT, [])],
+        [numpy_helper.from_array(w, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    compiled = glow.compile(glow.differentiate(model, wrt=["w"]), backend="interpreter")
+    x = rng.standard_normal((7, 3)).astype(np.float32)
+    labels = rng.integers(0, 5, 7)
+    loss, gradient = compiled(x, labels)
+    scores = x @ w.T
+    power = np.exp(scores - scores.max(1, keepdims=True))
+    p = power / power.sum(1, keepdims=True)
+    np.testing.assert_allclose(loss, -np.log(p[np.arange(7), labels]).mean(), rtol=1e-5)
+    expected = (p - np.eye(5)[labels]).T @ x / 7
+    np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-6)
