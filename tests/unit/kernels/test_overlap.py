@@ -108,7 +108,11 @@ def test_scratch_that_is_written_before_it_is_read():
 
 def test_scratch_that_is_used_twice_is_not_that_of_a_loop():
     """A loop that writes what was written before leaves something for those who read it."""
-    scratch, x, i = View.dense(Buffer(f32, 0, 8), (8,)), View.dense(Buffer(f32, 0, 8), (8,)), I
+    scratch, x, i = (
+        View.dense(Buffer(f32, 0, 8), (8,)),
+        View.dense(Buffer(f32, 0, 8), (8,)),
+        Dim("i", 8),
+    )
     again = Repeat(Dim("n", 2), [nest(scratch[i,], x[i,])])
     first, use = nest(scratch[i,], x[i,]), nest(x[i,], scratch[i,])
     assert not is_self_contained([first, again, use], scratch.buffer, without=again)
@@ -116,7 +120,11 @@ def test_scratch_that_is_used_twice_is_not_that_of_a_loop():
 
 
 def test_indices_name_any_of_their_elements():
-    scratch, x, i = View.dense(Buffer(f32, 0, 8), (8,)), View.dense(Buffer(f32, 0, 8), (8,)), I
+    scratch, x, i = (
+        View.dense(Buffer(f32, 0, 8), (8,)),
+        View.dense(Buffer(f32, 0, 8), (8,)),
+        Dim("i", 8),
+    )
     places = View.dense(Buffer(i32, 0, 8), (8,))
     named = replace(scratch[0,], indirect=Indirect(places[i,], 8, 1))
     fill, half = nest(scratch[i,], x[i,]), nest(scratch[Dim("h", 4),], x[0,])
