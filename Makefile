@@ -30,13 +30,19 @@ TARGET_TESTS := $(addprefix tests/unit/,kernels/test_operators.py kernels/test_p
 	kernels/test_integer_products.py runtime/test_compile_api.py frontend/test_quantized.py)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# tests start hundreds of processes, each of which would compile all modules that it imports
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test lint types unit targets lit conformance lowest bench clean
 .NOTPARALLEL:
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/digits/demo.py
 
-test: lint types unit targets
+# the types are checked by one thread, which leaves the other CPUs to the targets
+test: lint unit
+	@printf '%s\n' types $(TARGETS:%=target-%) | \
+		xargs -P $$(( $(JOBS) + 1 )) -I GOAL $(MAKE) --no-print-directory GOAL
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -53,13 +59,16 @@ $(VENV)/typing/glow: $(VENV)/created
 unit: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q $(SEED:%=--seed %)
 
-# code for poorer CPUs than this one, which has to run it, for all of them at the same time; a
-# process that has a CPU to itself needs no others to tell it what to run (-n 0)
+# code for poorer CPUs than this one, which has to run it, for all of them at the same time
 targets: $(VENV)/installed-dev
+	@printf '%s\n' $(TARGETS:%=target-%) | \
+		xargs -P $(JOBS) -I GOAL $(MAKE) --no-print-directory GOAL
+
+# a process that has a CPU to itself needs no others to tell it what to run (-n 0)
+target-%: $(VENV)/installed-dev
 	@each=$$(( $(JOBS) / $(words $(or $(TARGETS),none)) )); test $$each -gt 1 || each=0; \
-	printf '%s\n' $(TARGETS) | xargs -P $(JOBS) -I CPU \
-		$(BIN)/python -m pytest -n $$each --dist worksteal -q --target-cpu CPU \
-			$(SEED:%=--seed %) $(TARGET_TESTS)
+	$(BIN)/python -m pytest -n $$each --dist worksteal -q --target-cpu $* \
+		$(SEED:%=--seed %) $(TARGET_TESTS)
 
 lit: $(VENV)/installed-dev
 	$(BIN)/lit -j $(JOBS) tests/lit

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .compiled_model import CompiledModel
     from .compiler import compile
     from .definitions import define
+    from .differentiation import differentiate
     from .errors import (
         CompileError,
         DeadlineError,
@@ -40,6 +41,7 @@ _EXPORTS = {
     "HostManager": "host",
     "compile": "compiler",
     "define": "definitions",
+    "differentiate": "differentiation",
     "CompileError": "errors",
     "DeadlineError": "errors",
     "DeviceError": "errors",
@@ -69,6 +71,7 @@ __all__ = [
     "UnsupportedError",
     "compile",
     "define",
+    "differentiate",
 ]
 
 

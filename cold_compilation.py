@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 from .compiled_model import CompiledModel
-from .errors import GlowError, ModelError, ValuesNeededError
+from .errors import CutNeededError, GlowError, ModelError, ValuesNeededError
 from .interface.backend import Backend
 from .interface.signature import Signature, TensorInfo
 from .loading import load_model, onnx_frontend
@@ -88,7 +88,7 @@ class ColdCompilation:
             module, external = self.imported(tried)
             self._trial = tried, module, external
             trial = signature_of(module)
-        except (ModelError, ValuesNeededError) as error:
+        except (ModelError, ValuesNeededError, CutNeededError) as error:
             problem = error  # perhaps only with these sizes
         inputs = frontend.declared_inputs(model), None if trial is None else trial.inputs
         outputs = frontend.declared_outputs(model), None if trial is None else trial.outputs
@@ -96,6 +96,10 @@ class ColdCompilation:
             return Signature(_completed(*inputs), _completed(*outputs))
         except KeyError:
             raise problem from None
+
+    def output_names(self) -> list[str]:
+        """Returns the names of the outputs of an ONNX model."""
+        return [each.name for each in onnx_frontend().declared_outputs(self._loaded_model())]
 
     def typed_declarations(self) -> Signature | None:
         """Returns inputs and outputs as the model declares them; None if it leaves a type out."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .compiled_model import CompiledModel
 from .errors import ModelError
@@ -55,6 +55,15 @@ class Compilation:
         return ColdCompilation(
             self._model, self._target, self._files, self._max_elements, self._verify, self._progress
         )
+
+    def part(self, model: object) -> Compilation:
+        """Returns a part of the model, as the frontend loads models, with the same options."""
+        part: Any = model
+        return Compilation(part, self._target, self._max_elements, self._verify, self._progress)
+
+    def output_names(self) -> list[str]:
+        """Returns the names of the outputs of an ONNX model."""
+        return self._cold.output_names()
 
     def specialized(self, sizes: Mapping[str, int], values: Values = NO_VALUES) -> CompiledModel:
         """Returns the model for sizes of all symbols and for values, from the cache or compiled."""

@@ -13,6 +13,7 @@ from .interface.memory_plan import MemoryPlan
 from .interface.program import Program
 from .interface.signature import Signature, TensorInfo
 from .runtime.peak_memory import peak_resident_bytes
+from .runtime.random_state import RandomState
 from .runtime.symbols import checked_sizes
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ class CompiledModel:
         self._stages_lock = threading.RLock()
         self._memory = memory
         self._program = program
-        self._signature = signature
+        self._signature = signature.visible
+        self._used = signature.used
+        self._random = RandomState() if signature.is_random else None
         self._times = dict(times)
         self._sizes = dict(sizes or {})
 
@@ -76,8 +79,17 @@ class CompiledModel:
         `input_feed` has an array for each input by name, as in `__call__`. Raises InputError.
         """
         wanted = self._signature.select(output_names)
-        outputs = self._program.run(self._signature.arrays(input_feed))
+        found = self.computed(self._signature.arrays(input_feed))
+        outputs = self._signature.results(found)
         return [outputs[i] for i in wanted]
+
+    def computed(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns all outputs for inputs in their order, as `Signature.arrays` returns them."""
+        return self._used(self._program.run(self._given(inputs)))
+
+    def _given(self, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """Returns all inputs of the program."""
+        return inputs if self._random is None else [*inputs, self._random.next_call()]
 
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         """
@@ -87,7 +99,7 @@ class CompiledModel:
         called `repeat` can only be given by its position.
         """
         inputs = self._signature.arrays(self._signature.bind(args, kwargs))
-        return self.backend.profile(self._program, self.stages, inputs, repeat)
+        return self.backend.profile(self._program, self.stages, self._given(inputs), repeat)
 
     def get_inputs(self) -> list[TensorInfo]:
         """

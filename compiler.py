@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from .compilation import Compilation
 from .compiled_model import CompiledModel
-from .errors import GlowError, ValuesNeededError
+from .cut_model import CutModel
+from .errors import CutNeededError, GlowError, ValuesNeededError
 from .interface.backend import Backend, find_backend, given_options
-from .model_forms import Model
+from .model_forms import Model, Values
 from .runtime.object_cache import expect_cache
 from .runtime.options import at_least_one, expect_verify
 from .runtime.symbols import checked_sizes
@@ -51,7 +52,8 @@ def compile(
       An ONNX model whose inputs have symbolic dimensions is compiled when it is called, for the
       sizes that the inputs have (`CompiledModel.specialize` does it before), as is one with inputs
       whose values decide shapes, for these values; an `onnx.ModelProto` must not be changed
-      meanwhile.
+      meanwhile. One whose shapes follow from values that it computes is cut there
+      (`glow.cut_model.CutModel`).
     - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with options
       of its own. `threads` is how many threads run the network together, and the other `options`
       are those of the backend; of `cpu`, the fields of `glow.runtime.cpu_options.CpuOptions`.
@@ -87,6 +89,14 @@ def _compiled(
 ) -> CompiledModel:
     if (found := job.restored(sizes)) is not None:
         return found
+
+    def specialized(sizes: Mapping[str, int], values: Values) -> CompiledModel:
+        try:
+            return job.specialized(sizes, values)
+        except CutNeededError as cut:
+            first = job.part(cut.first).specialized(sizes, values)
+            return _joined(job, target, limit, first, cut)
+
     signature = job.symbolic_signature(sizes)
     if signature is None:
         try:
@@ -95,7 +105,19 @@ def _compiled(
             signature = job.declared_signature(sizes)
             if signature is None:
                 raise
-    return SymbolicModel(target, signature, sizes, job.specialized, limit)
+        except CutNeededError as cut:
+            first = job.part(cut.first).specialized(sizes)
+            return _joined(job, target, limit, first, cut)
+    return SymbolicModel(target, signature, sizes, specialized, limit)
+
+
+def _joined(
+    job: Compilation, target: Backend, limit: int, first: CompiledModel, cut: CutNeededError
+) -> CutModel:
+    """Returns the model of both parts, of which the first is compiled."""
+    rest = _compiled(job.part(cut.rest), target, {}, limit)
+    known = {info.name: info for info in (*first.get_outputs(), *rest.get_outputs())}
+    return CutModel(first, rest, [known[name] for name in job.output_names()])
 
 
 def _backend(

@@ -6,6 +6,7 @@ from xdsl.context import Context
 
 from .glow_dialects.hex_floats import read_hex_floats
 from .glow_dialects.string_literals import read_string_literals
+from .glow_dialects.verified_kinds import remember_verified_kinds
 from .universe import multiverse
 
 
@@ -17,6 +18,7 @@ def make_context() -> Context:
     """
     read_hex_floats()
     read_string_literals()
+    remember_verified_kinds()
     context = Context()
     dialects = {**multiverse().all_dialects, "llvm": _extended_llvm}
     for name, factory in dialects.items():

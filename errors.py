@@ -34,6 +34,20 @@ class ValuesNeededError(UnsupportedError):
         """The names of these inputs, in their order; there may be more."""
 
 
+class CutNeededError(UnsupportedError):
+    """
+    A model some of whose shapes follow from values that it computes. It is compiled in two parts,
+    the second one when these values are known.
+    """
+
+    def __init__(self, message: str, first: object, rest: object):
+        super().__init__(message)
+        self.first = first
+        """The model up to these values, as the frontend loads models."""
+        self.rest = rest
+        """The model from these values on, which are its first inputs."""
+
+
 class InputError(GlowError):
     """Wrong arguments to a compiled model: an unknown or missing name, a wrong shape or dtype."""
 

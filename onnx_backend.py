@@ -23,7 +23,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from .compiler import compile
-from .errors import InputError, UnsupportedError, ValuesNeededError
+from .errors import CutNeededError, InputError, UnsupportedError, ValuesNeededError
 from .frontend.onnx import NEWEST_OPSET, import_onnx, load_onnx, model_symbols
 from .wording import counted
 
@@ -72,15 +72,8 @@ class GlowBackend(Backend):
         Returns whether all operators of a model are supported. Symbolic dimensions without a size
         count as 1.
         """
-        try:
-            loaded = load_onnx(model)
-            sizes = {**dict.fromkeys(model_symbols(loaded), 1), **kwargs.get("symbols", {})}
-            import_onnx(loaded, sizes)
-        except ValuesNeededError:
-            pass  # they come with a call
-        except UnsupportedError:
-            return False
-        return cls.supports_device(device)
+        supported = _is_supported(load_onnx(model), kwargs.get("symbols", {}))
+        return supported and cls.supports_device(device)
 
     @classmethod
     def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> GlowBackendRep:
@@ -134,6 +127,18 @@ class GlowBackend(Backend):
     def supports_device(cls, device: str) -> bool:
         """Returns whether programs can run on `device`, written as ONNX does: `CPU`, or `CPU:0`."""
         return device.split(":")[0] == "CPU"
+
+
+def _is_supported(model: Any, symbols: Mapping[str, int]) -> bool:
+    try:
+        import_onnx(model, {**dict.fromkeys(model_symbols(model), 1), **symbols})
+    except ValuesNeededError:
+        return True  # they come with a call
+    except CutNeededError as error:
+        return _is_supported(error.rest, {})
+    except UnsupportedError:
+        return False
+    return True
 
 
 def _array(value: Any) -> np.ndarray:

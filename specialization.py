@@ -89,7 +89,7 @@ class _SpecializedPrograms:
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         model = self._model_for(inputs)
         model._signature.expect_indices(inputs)
-        return model._program.run(inputs)
+        return model.computed(inputs)
 
 
 class DecidingInputs:
@@ -114,7 +114,7 @@ class DecidingInputs:
     def arrays(self, values: Sequence[InputValue]) -> dict[str, np.ndarray]:
         """Returns values as arrays, by the names of their inputs."""
         return {
-            self._inputs[i].name: np.frombuffer(data, self._inputs[i].dtype).reshape(shape)
+            self._inputs[i].name: np.frombuffer(data, self._inputs[i].memory_dtype).reshape(shape)
             for i, shape, data in values
         }
 

@@ -46,6 +46,7 @@ PASSES = {
     "glow-profile": _GRAPH + "profile:ProfilePass",
     "glow-quantize": "quantization.quantize:QuantizePass",
     "glow-convert-to": _GRAPH + "convert_to:ConvertToPass",
+    "glow-differentiate": _GRAPH + "differentiate:DifferentiatePass",
     "glow-lower-nodes": _GRAPH + "lower_nodes:LowerNodesPass",
     "glow-assign-layouts": _GRAPH + "assign_layouts:AssignLayoutsPass",
     "glow-choose-convolutions": _GRAPH + "choose_convolutions:ChooseConvolutionsPass",

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     MemRefLayoutAttr,
     MemRefType,
     NoneAttr,
+    ReducedPrecisionFloatType,
     Signedness,
     StridedLayoutAttr,
     TensorType,
@@ -31,15 +32,35 @@ from .quant import QuantizedType
 _DENSE = NoneAttr()
 Layout: TypeAlias = "MemRefLayoutAttr | NoneAttr"
 FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+"""The floats that operators compute on."""
+_BYTE = 8
+"""Bits of the smallest element in memory."""
 
 
 def is_float(element: Attribute) -> bool:
     return isinstance(element, FLOAT_TYPES)
 
 
+def is_minifloat(element: Attribute) -> bool:
+    """
+    Returns whether elements are minifloats: floats of up to 8 bits, such as f8E4M3FN. They are
+    stored, moved and converted, but nothing is computed on them.
+    """
+    return isinstance(element, ReducedPrecisionFloatType) and element.bitwidth <= _BYTE
+
+
 def is_integer(element: Attribute) -> bool:
     """Returns true for every width and signedness, i1 included."""
     return isinstance(element, IntegerType)
+
+
+def is_narrow_storage(element: Attribute) -> bool:
+    """
+    Returns whether elements are integers of 2 to 7 bits, or quantized numbers stored as such. Each
+    has a byte in memory, which holds the same number.
+    """
+    stored = storage_type(element)
+    return isinstance(stored, IntegerType) and 1 < stored.width.data < _BYTE
 
 
 def storage_type(element: Attribute) -> Attribute:

@@ -33,7 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..table import Table
 from ..wording import counted
-from .elements import is_float, is_integer, storage_type, tensor_type
+from .elements import is_float, is_integer, is_narrow_storage, storage_type, tensor_type
 from .python_values import Python, to_attribute, to_python
 from .syntax import fill_defaults, parse_properties, print_properties
 
@@ -312,7 +312,7 @@ def expect_float(call: Call, operand: int = 0) -> None:
 
 def expect_number(call: Call, operand: int = 0, quantized: bool = False) -> None:
     """
-    Expects floats or integers of more than one bit.
+    Expects floats or integers of 8 bits or more. Narrower ones are only stored.
 
     With `quantized` it also admits quantized elements, for operators that mean the same on stored
     numbers.
@@ -320,7 +320,8 @@ def expect_number(call: Call, operand: int = 0, quantized: bool = False) -> None
     element = call.element(operand)
     if quantized:
         element = storage_type(element)
-    if not (is_float(element) or (is_integer(element) and element != i1)):
+    stored_only = element == i1 or (not quantized and is_narrow_storage(element))
+    if not (is_float(element) or is_integer(element)) or stored_only:
         raise VerifyException(f"expected numeric elements, found {call.operands[operand]}")
 
 

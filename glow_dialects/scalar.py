@@ -75,7 +75,10 @@ class Primitive(StrEnum):
     SHIFT_LEFT = "shift_left"
     """The same to the left; bits that leave the integer are lost."""
     CONVERT = "convert"
-    """Conversion to an element type: that of the operator's result, unless another is named."""
+    """
+    Conversion to an element type: that of the operator's result, unless another is named. Integers
+    that are too large keep their last bits. `minifloats` has conversions of floats of up to 8 bits.
+    """
     BITCAST = "bitcast"
     """The bits of a number as one of a named type of the same width."""
     MULTIPLY_ADD = "multiply_add"

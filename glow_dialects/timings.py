@@ -232,6 +232,12 @@ class Timings:
     """Positions of a query that meet the keys of an attention at a time."""
     least_dense_queries: int = 16
     """Positions of a query that repay turning keys around, and putting values together."""
+    rows_ahead: int = 16
+    """How many rows that indices name are prefetched before they are added."""
+    narrow_panel_vectors: int = 2
+    """Vectors of a panel of weights of a few bits."""
+    least_unpacked_rows: int = 24
+    """Rows of a product that repay unpacking weights of a few bits to memory."""
     least_turned_rows: int = 16
     """Rows of a product that repay turning around a factor that is stored transposed."""
     most_turned_terms: int = 256

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,15 @@ from ..errors import InputError
 from ..lazy import lazy_property
 from ..wording import counted
 
-_ORT_NAMES = {"float32": "float", "float64": "double"}
+_ORT_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "float4_e2m1fn": "float4e2m1",
+    "float8_e8m0fnu": "float8e8m0",
+}
+_IN_BYTES = {name: np.dtype(np.int8) for name in ("int2", "int4")}
+_IN_BYTES |= {name: np.dtype(np.uint8) for name in ("uint2", "uint4")}
+"""How programs hold the integers of ml_dtypes, whose bytes have only the bits that they need."""
 
 
 @dataclass(frozen=True)
@@ -25,18 +33,46 @@ class IndexRange:
     """The largest one."""
     user: str
     """The operator and the node that take them."""
+    total: int | None = None
+    """Their sum, if they are lengths of parts of something."""
+    ascending: bool = False
+    """Whether none is smaller than the one before it."""
+
+    def problem(self, array: np.ndarray) -> str | None:
+        """Returns what is wrong with the indices in an array, as `expected ..., found ...`."""
+        outside = (array < np.array(self.low)) | (array > np.array(self.high))
+        if outside.any():
+            place = tuple(int(i) for i in np.argwhere(outside)[0])
+            along = place[-1] if len(self.low) > 1 else 0
+            return (
+                f"expected indices in {self.low[along]} to {self.high[along]}, "
+                f"found {array[place]} at {list(place)}"
+            )
+        if self.total is not None and array.sum() != self.total:
+            return f"expected lengths with the sum {self.total}, found {array.sum()}"
+        if self.ascending and (falls := np.flatnonzero(np.diff(array) < 0)).size:
+            first = int(falls[0])
+            return (
+                f"expected offsets that do not decrease, "
+                f"found {array[first + 1]} behind {array[first]} at [{first + 1}]"
+            )
+        return None
 
     def expect(self, array: np.ndarray, name: str) -> None:
         """Raises InputError unless all indices of the input `name` are in the range."""
-        outside = (array < np.array(self.low)) | (array > np.array(self.high))
-        if not outside.any():
-            return
-        place = tuple(int(i) for i in np.argwhere(outside)[0])
-        along = place[-1] if len(self.low) > 1 else 0
-        raise InputError(
-            f"input {name!r}: {self.user}: expected indices in {self.low[along]} to "
-            f"{self.high[along]}, found {array[place]} at {list(place)}"
-        )
+        problem = self.problem(array)
+        if problem is not None:
+            raise InputError(f"input {name!r}: {self.user}: {problem}")
+
+
+@dataclass(frozen=True)
+class Count:
+    """The part of an output that is used, where data decides that."""
+
+    axis: int
+    """The dimension whose size in the program is the largest possible one."""
+    output: int
+    """The output of the program that has the number of used elements along it."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +83,33 @@ class TensorInfo:
     shape: list[Any]
     """
     Sizes. Of a model that is compiled when it is called, a string for a symbolic dimension, and
-    None for one of an output that has no name.
+    None for one of an output that has no name, or whose size data decides.
     """
     dtype: np.dtype
-    """The dtype, in the machine's byte order. bfloat16 is the dtype of the `ml_dtypes` package."""
+    """
+    The dtype, in the machine's byte order. bfloat16, floats of up to 8 bits, and integers of fewer
+    are those of the `ml_dtypes` package.
+    """
     ranges: tuple[IndexRange, ...] = ()
     """Of indices in the input, for each operator that takes them as they are."""
+    count: Count | None = None
+    """How much of an output of a program is used, if that is not all of it."""
+    is_random: bool = False
+    """
+    Whether this is the input of a program that random numbers follow from, u32[3]: a key of two
+    words, and the number of the call.
+    """
 
     @property
     def type(self) -> str:
         """The type as onnxruntime spells it, for example `tensor(float)`."""
-        return f"tensor({_ORT_NAMES.get(self.dtype.name, self.dtype.name)})"
+        name = self.dtype.name
+        return f"tensor({_ORT_NAMES.get(name, name.replace('_', ''))})"
+
+    @property
+    def memory_dtype(self) -> np.dtype:
+        """The dtype in which programs hold the elements."""
+        return _IN_BYTES.get(self.dtype.name, self.dtype)
 
     def fits(self, shape: Sequence[int]) -> bool:
         """Returns whether an array may have this shape."""
@@ -108,8 +160,8 @@ class Signature:
 
     def arrays(self, feed: Mapping[str, object]) -> list[np.ndarray]:
         """
-        Returns C-contiguous arrays in the machine's byte order, in the order of the inputs. It
-        copies only arrays that are not so already.
+        Returns C-contiguous arrays in the machine's byte order, in the order of the inputs, as
+        programs take them. It copies only arrays that are not so already.
 
         Raises InputError for an unknown or missing name, a wrong shape, a wrong dtype, or an index
         out of range.
@@ -118,7 +170,47 @@ class Signature:
             self._check_names(feed)
         arrays = [_checked(feed[info.name], info) for info in self.inputs]
         self.expect_indices(arrays)
+        for i in self._narrow_inputs:
+            arrays[i] = arrays[i].astype(self.inputs[i].memory_dtype)
         return arrays
+
+    @lazy_property
+    def visible(self) -> Signature:
+        """The signature that a caller sees: without random state, and counts of used elements."""
+        if not self._counts and not self.is_random:
+            return self
+        outputs = [info for i, info in enumerate(self.outputs) if i not in self._counts]
+        inputs = tuple(info for info in self.inputs if not info.is_random)
+        return Signature(inputs, tuple(map(_open_ended, outputs)))
+
+    @lazy_property
+    def is_random(self) -> bool:
+        """Whether the network has random numbers; then the last input is what they follow from."""
+        return any(info.is_random for info in self.inputs)
+
+    def used(self, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns the visible ones of a program's outputs, cut to the part of each that is used."""
+        if not self._counts:
+            return list(outputs)
+        found: list[np.ndarray] = []
+        for i, (info, array) in enumerate(zip(self.outputs, outputs, strict=True)):
+            if info.count is not None:
+                part = [slice(None)] * info.count.axis + [slice(int(outputs[info.count.output]))]
+                found.append(np.ascontiguousarray(array[tuple(part)]))
+            elif i not in self._counts:
+                found.append(array)
+        return found
+
+    @lazy_property
+    def _counts(self) -> frozenset[int]:
+        """The outputs that are counts."""
+        return frozenset(info.count.output for info in self.outputs if info.count is not None)
+
+    def results(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """Returns the outputs of a program in the dtypes that are declared."""
+        if not self._narrow_outputs:
+            return arrays
+        return [a.astype(o.dtype, copy=False) for a, o in zip(arrays, self.outputs, strict=True)]
 
     def expect_indices(self, arrays: Sequence[np.ndarray]) -> None:
         """Raises InputError if an index in the inputs is out of range."""
@@ -129,6 +221,14 @@ class Signature:
     @lazy_property
     def _ranges(self) -> list[tuple[int, tuple[IndexRange, ...]]]:
         return [(i, info.ranges) for i, info in enumerate(self.inputs) if info.ranges]
+
+    @lazy_property
+    def _narrow_inputs(self) -> list[int]:
+        return _narrow(self.inputs)
+
+    @lazy_property
+    def _narrow_outputs(self) -> list[int]:
+        return _narrow(self.outputs)
 
     @lazy_property
     def _names(self) -> frozenset[str]:
@@ -162,6 +262,18 @@ class Signature:
                 f"no output is called {_names(unknown)}; the outputs are {_names(known)}"
             )
         return [known.index(name) for name in names]
+
+
+def _open_ended(info: TensorInfo) -> TensorInfo:
+    """Returns an output without the size that data decides."""
+    if info.count is None:
+        return info
+    axis = info.count.axis
+    return replace(info, shape=[*info.shape[:axis], None, *info.shape[axis + 1 :]], count=None)
+
+
+def _narrow(infos: Sequence[TensorInfo]) -> list[int]:
+    return [i for i, info in enumerate(infos) if info.dtype != info.memory_dtype]
 
 
 def _checked(value: object, info: TensorInfo) -> np.ndarray:

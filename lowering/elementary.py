@@ -1,10 +1,10 @@
 """
 Elementary functions on f32, written with arithmetic that vectorises.
 
-Each function takes the arithmetic to use and f32 operands, and returns the f32 result. They follow
-IEEE 754 and C for signed zeros, infinities, NaN and subnormal numbers. Maximum errors, in units in
-the last place of the correctly rounded result, over all floats (measured by the tests on samples
-of every binade, on x86 with FMA):
+Each function takes expressions of f32, and returns that of the f32 result. They follow IEEE 754 and
+C for signed zeros, infinities, NaN and subnormal numbers. Maximum errors, in units in the last
+place of the correctly rounded result, over all floats (measured by the tests on samples of every
+binade, on x86 with FMA):
 
 | exp | exp2 | log | tanh | erf | sin, cos | powf |
 |---|---|---|---|---|---|---|
@@ -22,16 +22,27 @@ relative error of the result.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf, nan, sqrt
 from struct import pack, unpack
 
-from xdsl.dialects import arith
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i32
 
-from .lanes import Lanes
+from ..glow_dialects.scalar import (
+    Expr,
+    Operand,
+    Primitive,
+    apply,
+    bitcast,
+    convert,
+    multiply_add,
+    select,
+)
 
-_SIGN = -(1 << 31)
-"""The sign bit of an f32 as a signed integer."""
+_U32, _U64 = (IntegerType(bits, Signedness.UNSIGNED) for bits in (32, 64))
+_SIGN = 1 << 31
+"""The sign bit of an f32."""
 
 _LOG2_E = 1.44269504088896341
 _LN2 = (0.693147182464599609375, -1.904654299957767878541e-9)
@@ -48,6 +59,68 @@ def _bits64(value: float) -> int:
     return unpack("<q", pack("<d", value))[0]
 
 
+def _polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
+    """Returns `c[0] + c[1] * x + c[2] * x**2 + ...` by Horner's rule."""
+    *rest, last = coefficients
+    result: Operand = last
+    for c in reversed(rest):
+        result = multiply_add(result, x, c)
+    assert isinstance(result, Expr)
+    return result
+
+
+def _at_most(x: Expr, bound: float) -> Expr:
+    """Returns the smaller of the two; NaN stays NaN. One `min` instruction on x86."""
+    return select(x > bound, bound, x)
+
+
+def _at_least(x: Expr, bound: float) -> Expr:
+    """Returns the larger of the two; NaN stays NaN."""
+    return select(x < bound, bound, x)
+
+
+def _equal(a: Expr, b: Operand) -> Expr:
+    return apply(Primitive.EQ, a, b)
+
+
+def _differ(a: Expr, b: Operand) -> Expr:
+    return apply(Primitive.NOT, _equal(a, b))
+
+
+def _both(a: Operand, b: Operand) -> Expr:
+    """Returns the conjunction of two conditions, or of the bits of two integers."""
+    return apply(Primitive.AND, a, b)
+
+
+def _shift_left(a: Expr, bits: int) -> Expr:
+    return apply(Primitive.SHIFT_LEFT, a, bits)
+
+
+def _rounded(a: Expr) -> Expr:
+    return apply(Primitive.ROUND_EVEN, a)
+
+
+def _absolute(a: Expr) -> Expr:
+    return apply(Primitive.ABS, a)
+
+
+def _with_sign_of(magnitude: Expr, x: Expr) -> Expr:
+    """Returns a float that is not negative, with the sign of `x`."""
+    sign = _both(bitcast(x, _U32), _SIGN)
+    return bitcast(apply(Primitive.OR, bitcast(magnitude, _U32), sign), f32)
+
+
+def _scaled(p: Expr, n: Expr) -> Expr:
+    """Returns `p * 2**n` for p near 1 and |n| < 254, which may overflow or become subnormal."""
+    # 2**n itself need not be a normal number, but the power of each half of n is
+    half = apply(Primitive.SHIFT_RIGHT, n, 1)
+    return p * _power_of_two(half) * _power_of_two(n - half)
+
+
+def _power_of_two(n: Expr) -> Expr:
+    return bitcast(_shift_left(n + 127, 23), f32)
+
+
 # 1 + r + r**2 * P(r), error 3.1e-9 for |r| <= ln(2) / 2
 _EXP = (0.49999994, 0.166665196, 0.0416684002, 0.00836885069, 0.00138143206)
 # 1 + r * P(r), error 2e-9 for |r| <= 1/2
@@ -55,55 +128,6 @@ _EXP2 = (
     *(0.693147182, 0.240226477, 0.0555033199, 0.00961843971, 0.00133991323),
     0.000153531539,
 )
-
-
-def _rounded(v: Lanes, x: SSAValue, factor: float) -> tuple[SSAValue, SSAValue]:
-    """Returns the integer nearest to `x * factor`, |it| < 2**22, as a float and as an integer."""
-    shifted = v.fma(x, v.number(factor), v.number(_ROUND_F32))
-    whole = v.sub(shifted, v.number(_ROUND_F32))
-    return whole, v.int_sub(v.bits(shifted), v.integer(_bits32(_ROUND_F32)))
-
-
-def _exp_reduced(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Returns `(p, n)` with e**x = p * 2**n and p near 1."""
-    whole, n = _rounded(v, x, _LOG2_E)
-    r = v.fma(whole, v.number(-_LN2[0]), x)
-    r = v.fma(whole, v.number(-_LN2[1]), r)
-    q = v.fma(v.mul(r, r), v.polynomial(r, _EXP), r)
-    return v.add(q, v.number(1.0)), n
-
-
-def _scaled(v: Lanes, p: SSAValue, n: SSAValue) -> SSAValue:
-    """Returns `p * 2**n` for p near 1 and |n| < 254, which may overflow or become subnormal."""
-    # 2**n itself need not be a normal number, but the power of each half of n is
-    half = v.int_op(arith.ShRSIOp, n, v.integer(1))
-    first, second = (
-        v.from_bits(v.shift_left(v.int_add(k, v.integer(127)), 23))
-        for k in (half, v.int_sub(n, half))
-    )
-    return v.mul(v.mul(p, first), second)
-
-
-def _exp_moderate(v: Lanes, x: SSAValue) -> SSAValue:
-    """Returns e**x for |x| < 80 or NaN, where the result is a normal number."""
-    p, n = _exp_reduced(v, x)
-    # a multiplication, because adding to the exponent bits fails for NaN, whose n is garbage
-    return v.mul(p, v.from_bits(v.shift_left(v.int_add(n, v.integer(127)), 23)))
-
-
-def exp(v: Lanes, x: SSAValue) -> SSAValue:
-    """Returns e**x."""
-    return _scaled(v, *_exp_reduced(v, v.at_least(v.at_most(x, 89.0), -104.0)))
-
-
-def exp2(v: Lanes, x: SSAValue) -> SSAValue:
-    """Returns 2**x."""
-    x = v.at_least(v.at_most(x, 129.0), -151.0)
-    whole, n = _rounded(v, x, 1.0)
-    r = v.sub(x, whole)
-    return _scaled(v, v.fma(r, v.polynomial(r, _EXP2), v.number(1.0)), n)
-
-
 # log(1 + f) = f - f**2 / 2 + f**3 * P(f), error 7.7e-10 for sqrt(1/2) <= 1 + f <= sqrt(2)
 _LOG = (
     *(0.333333105, -0.250000089, 0.200021669, -0.166680902, 0.142185539),
@@ -112,61 +136,11 @@ _LOG = (
 _LN2_SHORT = (0.693359375, -2.12194440e-4)
 """ln 2 in two parts. The first has so few bits that its product with an exponent is exact."""
 _SMALLEST_NORMAL = 2.0**-126
-
-
-def log(v: Lanes, x: SSAValue) -> SSAValue:
-    """Returns the natural logarithm: -inf at zeros, and NaN for negative numbers."""
-    one = _bits32(1.0)
-    subnormal = v.compare("olt", x, v.number(_SMALLEST_NORMAL))
-    scaled = v.select(subnormal, v.mul(x, v.number(2.0**23)), x)
-    # x = 2**e * m with m between sqrt(1/2) and sqrt(2); e is biased by 127
-    bits = v.bits(scaled)
-    above = v.int_add(bits, v.integer(one - _bits32(sqrt(0.5))))
-    biased = v.int_op(arith.ShRUIOp, above, v.integer(23))
-    m = v.from_bits(v.int_add(v.int_sub(bits, v.shift_left(biased, 23)), v.integer(one)))
-    exponent = v.from_bits(v.int_add(biased, v.integer(_bits32(2.0**23))))
-    bias = v.select(subnormal, v.number(2.0**23 + 127 + 23), v.number(2.0**23 + 127))
-    e = v.sub(exponent, bias)
-
-    f = v.sub(m, v.number(1.0))
-    square = v.mul(f, f)
-    tail = v.mul(v.mul(f, square), v.polynomial(f, _LOG))
-    tail = v.fma(e, v.number(_LN2_SHORT[1]), tail)
-    tail = v.fma(square, v.number(-0.5), tail)
-    result = v.fma(e, v.number(_LN2_SHORT[0]), v.add(f, tail))
-
-    zero, infinity = v.number(0.0), v.number(inf)
-    outside = v.select(v.compare("oeq", x, zero), v.number(-inf), v.number(nan))
-    result = v.select(v.compare("olt", zero, x), result, outside)
-    return v.select(v.compare("oeq", x, infinity), infinity, result)
-
-
-def _with_sign_of(v: Lanes, magnitude: SSAValue, x: SSAValue) -> SSAValue:
-    """Returns a float that is not negative, with the sign of `x`."""
-    sign = v.int_op(arith.AndIOp, v.bits(x), v.integer(_SIGN))
-    return v.from_bits(v.int_op(arith.OrIOp, v.bits(magnitude), sign))
-
-
 # x + x**3 * P(x**2), error 1.6e-10 for |x| <= 0.625
 _TANH = (
     *(-0.333333313, 0.133332059, -0.0539467633, 0.0217007026, -0.00817739777),
     0.00214296184,
 )
-
-
-def tanh(v: Lanes, x: SSAValue) -> SSAValue:
-    """Returns the hyperbolic tangent: a polynomial below 0.625, above it 1 - 2 / (e**2x + 1)."""
-    a = v.abs(x)
-    square = v.mul(x, x)
-    small = v.fma(v.mul(a, square), v.polynomial(square, _TANH), a)
-    bounded = v.at_most(a, 10.0)  # tanh rounds to 1 from 9.02 on
-    power = _exp_moderate(v, v.add(bounded, bounded))
-    one = v.number(1.0)
-    large = v.sub(one, v.div(v.number(2.0), v.add(power, one)))
-    result = v.select(v.compare("olt", a, v.number(0.625)), small, large)
-    return _with_sign_of(v, result, x)
-
-
 # x + x * P(x**2), error 6.1e-10 for |x| <= 0.95
 _ERF_SMALL = (
     *(0.128379166, -0.376126319, 0.112836637, -0.0268577058, 0.00519695226),
@@ -177,21 +151,6 @@ _ERF_LARGE = (
     *(0.12854144, 0.635673165, 0.105169483, -0.0225756038, 0.00286911335),
     *(-2.74323302e-05, -4.99410526e-05, 5.29705039e-06),
 )
-
-
-def erf(v: Lanes, x: SSAValue) -> SSAValue:
-    """Returns the error function: a polynomial below 0.95, above it the exponential of one."""
-    a = v.abs(x)
-    square = v.mul(x, x)
-    small = v.fma(a, v.polynomial(square, _ERF_SMALL), a)
-    bounded = v.at_most(a, 3.95)  # erf rounds to 1 from 3.92 on
-    exponent = v.fma(bounded, v.polynomial(bounded, _ERF_LARGE), bounded)
-    complement = _exp_moderate(v, v.sub(v.number(0.0), exponent))
-    large = v.sub(v.number(1.0), complement)
-    result = v.select(v.compare("olt", a, v.number(0.95)), small, large)
-    return _with_sign_of(v, result, x)
-
-
 # r + r**3 * P(r**2) and 1 - r**2 / 2 + r**4 * P(r**2), errors 4.5e-9 and 1.5e-10 for |r| <= 0.8
 _SIN = (-0.166666538, 0.00833206344, -0.000195021348)
 _COS = (0.0416666418, -0.00138871849, 2.44181283e-05)
@@ -201,43 +160,140 @@ SIN_COS_LIMIT = 1e5
 """`sin` and `cos` reduce arguments up to this size."""
 
 
-def _quadrant(v: Lanes, a: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """Returns sin(r), cos(r) and n, where a = r + n * pi / 2 and |r| is hardly more than pi / 4."""
-    whole, n = _rounded(v, a, 0.636619772367581343)
-    r = a
-    for part in _HALF_PI:
-        r = v.fma(whole, v.number(-part), r)
-    square = v.mul(r, r)
-    sine = v.fma(v.mul(r, square), v.polynomial(square, _SIN), r)
-    cosine = v.fma(square, v.number(-0.5), v.number(1.0))
-    cosine = v.fma(v.mul(square, square), v.polynomial(square, _COS), cosine)
-    return sine, cosine, n
+@dataclass(frozen=True)
+class Elementary:
+    """The functions for machines that have fused multiply-add, or have not."""
+
+    has_fma: bool
+
+    def _fma(self, a: Operand, b: Operand, c: Operand) -> Expr:
+        """
+        Returns `a * b + c` of f32, rounded once. Without FMA, it goes through f64, in which the
+        product is exact and the sum is right to 2**-53.
+        """
+        if self.has_fma:
+            return multiply_add(a, b, c)
+        given = (v if isinstance(v, Expr) else Expr.constant(v, f32) for v in (a, b, c))
+        return convert(multiply_add(*(convert(v, f64) for v in given)), f32)
+
+    def _nearest(self, x: Expr, factor: float) -> tuple[Expr, Expr]:
+        """Returns the integer nearest to `x * factor`, |it| < 2**22, as f32 and as i32."""
+        shifted = self._fma(x, factor, _ROUND_F32)
+        return shifted - _ROUND_F32, bitcast(shifted, i32) - _bits32(_ROUND_F32)
+
+    def _exp_reduced(self, x: Expr) -> tuple[Expr, Expr]:
+        """Returns `(p, n)` with e**x = p * 2**n and p near 1."""
+        whole, n = self._nearest(x, _LOG2_E)
+        r = self._fma(whole, -_LN2[0], x)
+        r = self._fma(whole, -_LN2[1], r)
+        return self._fma(r * r, _polynomial(r, _EXP), r) + 1.0, n
+
+    def _exp_moderate(self, x: Expr) -> Expr:
+        """Returns e**x for |x| < 80 or NaN, where the result is a normal number."""
+        p, n = self._exp_reduced(x)
+        # a multiplication, because adding to the exponent bits fails for NaN, whose n is garbage
+        return p * _power_of_two(n)
+
+    def exp(self, x: Expr) -> Expr:
+        """Returns e**x."""
+        return _scaled(*self._exp_reduced(_at_least(_at_most(x, 89.0), -104.0)))
+
+    def exp2(self, x: Expr) -> Expr:
+        """Returns 2**x."""
+        x = _at_least(_at_most(x, 129.0), -151.0)
+        whole, n = self._nearest(x, 1.0)
+        r = x - whole
+        return _scaled(self._fma(r, _polynomial(r, _EXP2), 1.0), n)
+
+    def log(self, x: Expr) -> Expr:
+        """Returns the natural logarithm: -inf at zeros, and NaN for negative numbers."""
+        one = _bits32(1.0)
+        subnormal = x < _SMALLEST_NORMAL
+        scaled = select(subnormal, x * 2.0**23, x)
+        # x = 2**e * m with m between sqrt(1/2) and sqrt(2); e is biased by 127
+        bits = bitcast(scaled, _U32)
+        biased = apply(Primitive.SHIFT_RIGHT, bits + (one - _bits32(sqrt(0.5))), 23)
+        m = bitcast(bits - _shift_left(biased, 23) + one, f32)
+        exponent = bitcast(biased + _bits32(2.0**23), f32)
+        e = exponent - select(
+            subnormal, Expr.constant(2.0**23 + 127 + 23, f32), Expr.constant(2.0**23 + 127, f32)
+        )
+
+        f = m - 1.0
+        square = f * f
+        tail = f * square * _polynomial(f, _LOG)
+        tail = self._fma(e, _LN2_SHORT[1], tail)
+        tail = self._fma(square, -0.5, tail)
+        result = self._fma(e, _LN2_SHORT[0], f + tail)
+
+        outside = select(_equal(x, 0.0), Expr.constant(-inf, f32), Expr.constant(nan, f32))
+        result = select(x > 0.0, result, outside)
+        return select(_equal(x, inf), inf, result)
+
+    def tanh(self, x: Expr) -> Expr:
+        """Returns the hyperbolic tangent: a polynomial below 0.625, then 1 - 2 / (e**2x + 1)."""
+        a = _absolute(x)
+        square = x * x
+        small = self._fma(a * square, _polynomial(square, _TANH), a)
+        bounded = _at_most(a, 10.0)  # tanh rounds to 1 from 9.02 on
+        large = 1.0 - 2.0 / (self._exp_moderate(bounded + bounded) + 1.0)
+        return _with_sign_of(select(a < 0.625, small, large), x)
+
+    def erf(self, x: Expr) -> Expr:
+        """Returns the error function: a polynomial below 0.95, then the exponential of one."""
+        a = _absolute(x)
+        small = self._fma(a, _polynomial(x * x, _ERF_SMALL), a)
+        bounded = _at_most(a, 3.95)  # erf rounds to 1 from 3.92 on
+        exponent = self._fma(bounded, _polynomial(bounded, _ERF_LARGE), bounded)
+        large = 1.0 - self._exp_moderate(0.0 - exponent)
+        return _with_sign_of(select(a < 0.95, small, large), x)
+
+    def _quadrant(self, a: Expr) -> tuple[Expr, Expr, Expr]:
+        """Returns sin(r), cos(r) and n, where a = r + n * pi / 2 with |r| hardly above pi / 4."""
+        whole, n = self._nearest(a, 0.636619772367581343)
+        r = a
+        for part in _HALF_PI:
+            r = self._fma(whole, -part, r)
+        square = r * r
+        sine = self._fma(r * square, _polynomial(square, _SIN), r)
+        cosine = self._fma(square, -0.5, 1.0)
+        return sine, self._fma(square * square, _polynomial(square, _COS), cosine), n
+
+    def sin(self, x: Expr) -> Expr:
+        """Returns the sine for |x| up to `SIN_COS_LIMIT`."""
+        # the sine of |x| gets the sign of x, so that the sine of -0 is -0
+        sine, cosine, n = self._quadrant(_absolute(x))
+        result = _flip(select(_is_even(n), sine, cosine), n)
+        sign = _both(bitcast(x, _U32), _SIGN)
+        return bitcast(apply(Primitive.XOR, bitcast(result, _U32), sign), f32)
+
+    def cos(self, x: Expr) -> Expr:
+        """Returns the cosine for |x| up to `SIN_COS_LIMIT`."""
+        sine, cosine, n = self._quadrant(_absolute(x))
+        return _flip(select(_is_even(n), cosine, sine), n + 1)
+
+    def powf(self, x: Expr, y: Expr) -> Expr:
+        """Computes x**y as 2**(y * log2|x|) in f64, then the signs and special cases of `pow`."""
+        logarithm = _log2_f64(_absolute(convert(x, f64)))
+        magnitude = convert(_exp2_f64(convert(y, f64) * logarithm), f32)
+        # 1**y is 1 and so is (-1)**±inf, where y * log2|x| is NaN
+        magnitude = select(_equal(_absolute(x), 1.0), 1.0, magnitude)
+        half = y * 0.5
+        odd = _both(_equal(_rounded(y), y), _differ(_rounded(half), half))
+        result = select(odd, _with_sign_of(magnitude, x), magnitude)
+        negative = _both(x < 0.0, _differ(x, -inf))
+        result = select(_both(negative, _differ(_rounded(y), y)), nan, result)
+        return select(_equal(y, 0.0), 1.0, result)
 
 
-def _flip(v: Lanes, value: SSAValue, n: SSAValue) -> SSAValue:
+def _flip(value: Expr, n: Expr) -> Expr:
     """Returns `value`, negated where bit 1 of `n` is set."""
-    sign = v.shift_left(v.int_op(arith.AndIOp, n, v.integer(2)), 30)
-    return v.from_bits(v.int_op(arith.XOrIOp, v.bits(value), sign))
+    sign = _shift_left(_both(n, 2), 30)
+    return bitcast(apply(Primitive.XOR, bitcast(value, i32), sign), f32)
 
 
-def _is_odd(v: Lanes, n: SSAValue) -> SSAValue:
-    return v.compare("ne", v.int_op(arith.AndIOp, n, v.integer(1)), v.integer(0))
-
-
-def sin(v: Lanes, x: SSAValue) -> SSAValue:
-    """Returns the sine for |x| up to `SIN_COS_LIMIT`."""
-    # the sine of |x| gets the sign of x, so that the sine of -0 is -0
-    sine, cosine, n = _quadrant(v, v.abs(x))
-    result = _flip(v, v.select(_is_odd(v, n), cosine, sine), n)
-    sign = v.int_op(arith.AndIOp, v.bits(x), v.integer(_SIGN))
-    return v.from_bits(v.int_op(arith.XOrIOp, v.bits(result), sign))
-
-
-def cos(v: Lanes, x: SSAValue) -> SSAValue:
-    """Returns the cosine for |x| up to `SIN_COS_LIMIT`."""
-    sine, cosine, n = _quadrant(v, v.abs(x))
-    result = v.select(_is_odd(v, n), sine, cosine)
-    return _flip(v, result, v.int_add(n, v.integer(1)))
+def _is_even(n: Expr) -> Expr:
+    return _equal(_both(n, 1), 0)
 
 
 # log2(1 + f) = f * P(f), error 4.2e-13 for sqrt(1/2) <= 1 + f <= sqrt(2)
@@ -255,50 +311,27 @@ _EXP2_F64 = (
 )
 
 
-def _log2_f64(d: Lanes, a: SSAValue) -> SSAValue:
+def _log2_f64(a: Expr) -> Expr:
     """
     Returns the binary logarithm in f64 of an f32 that is not negative; its error is below 2**-40.
     """
     one = _bits64(1.0)
-    bits = d.bits(a)
-    above = d.int_add(bits, d.integer(one - _bits64(sqrt(0.5))))
-    biased = d.int_op(arith.ShRUIOp, above, d.integer(52))
-    m = d.from_bits(d.int_add(d.int_sub(bits, d.shift_left(biased, 52)), d.integer(one)))
-    exponent = d.from_bits(d.int_add(biased, d.integer(_bits64(2.0**52))))
-    e = d.sub(exponent, d.number(2.0**52 + 1023))
-    f = d.sub(m, d.number(1.0))
-    result = d.fma(f, d.polynomial(f, _LOG2_F64), e)
-    result = d.select(d.compare("olt", a, d.number(inf)), result, a)
-    return d.select(d.compare("oeq", a, d.number(0.0)), d.number(-inf), result)
+    bits = bitcast(a, _U64)
+    biased = apply(Primitive.SHIFT_RIGHT, bits + (one - _bits64(sqrt(0.5))), 52)
+    m = bitcast(bits - _shift_left(biased, 52) + one, f64)
+    e = bitcast(biased + _bits64(2.0**52), f64) - (2.0**52 + 1023)
+    f = m - 1.0
+    result = multiply_add(f, _polynomial(f, _LOG2_F64), e)
+    return select(_equal(a, 0.0), -inf, select(a < inf, result, a))
 
 
-def _exp2_f64(d: Lanes, t: SSAValue) -> SSAValue:
+def _exp2_f64(t: Expr) -> Expr:
     """
     Returns 2**t in f64, exact enough for f32; a result beyond the range of f32 stays beyond it.
     """
-    t = d.at_least(d.at_most(t, 200.0), -200.0)
-    shifted = d.add(t, d.number(_ROUND_F64))
-    r = d.sub(t, d.sub(shifted, d.number(_ROUND_F64)))
+    t = _at_least(_at_most(t, 200.0), -200.0)
+    shifted = t + _ROUND_F64
+    r = t - (shifted - _ROUND_F64)
     # the low bits of `shifted` hold the exponent; the shift drops all others
-    power = d.shift_left(d.bits(shifted), 52)
-    return d.from_bits(d.int_add(d.bits(d.polynomial(r, _EXP2_F64)), power))
-
-
-def powf(v: Lanes, x: SSAValue, y: SSAValue) -> SSAValue:
-    """Computes x**y as 2**(y * log2|x|) in f64, then the signs and special cases of C's `pow`."""
-    d = v.widened()
-    a = d.abs(d.widen(x))
-    magnitude = v.narrow(_exp2_f64(d, d.mul(d.widen(y), _log2_f64(d, a))))
-    zero, one = v.number(0.0), v.number(1.0)
-    # 1**y is 1 and so is (-1)**±inf, where y * log2|x| is NaN
-    magnitude = v.select(v.compare("oeq", v.abs(x), one), one, magnitude)
-
-    half = v.mul(y, v.number(0.5))
-    integral = v.compare("oeq", v.round_even(y), y)
-    odd = v.both(integral, v.compare("une", v.round_even(half), half))
-    result = v.select(odd, _with_sign_of(v, magnitude, x), magnitude)
-
-    negative = v.both(v.compare("olt", x, zero), v.compare("une", x, v.number(-inf)))
-    undefined = v.both(negative, v.compare("une", v.round_even(y), y))
-    result = v.select(undefined, v.number(nan), result)
-    return v.select(v.compare("oeq", y, zero), one, result)
+    power = _shift_left(bitcast(shifted, _U64), 52)
+    return bitcast(bitcast(_polynomial(r, _EXP2_F64), _U64) + power, f64)

@@ -14,24 +14,26 @@ fast path.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import math, memref, vector
-from xdsl.dialects.builtin import ModuleOp, VectorType, f32
+from xdsl.dialects.builtin import ModuleOp, VectorType, f32, f64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove
 
 from ..glow_dialects.glow.machine import machine_of
+from ..glow_dialects.glow_nest.body import Body
+from ..glow_dialects.scalar import Expr, Primitive, arguments
 from ..passes.levels import KERNELS
 from ..passes.looked_at import each
-from . import elementary
+from .elementary import SIN_COS_LIMIT, Elementary
+from .kernels.codegen.algebra import ArithAlgebra, Value
 from .kernels.codegen.emit import Emitter
-from .lanes import Lanes
-
-Expansion = Callable[..., SSAValue]
+from .kernels.codegen.types import vector_type
 
 
 def lanes_of_f32(t: Attribute) -> int | None:
@@ -45,57 +47,66 @@ def lanes_of_f32(t: Attribute) -> int | None:
     return None
 
 
-def _or_library(
-    fast: Callable[[Lanes, SSAValue], SSAValue], library: type[Operation]
-) -> Callable[[Lanes, SSAValue], SSAValue]:
-    """Returns `fast` where all lanes are within its range, otherwise `library` in f64."""
-
-    def expansion(v: Lanes, x: SSAValue) -> SSAValue:
-        e, size = v.emitter, v.abs(x)
-        if v.lanes > 1:
-            kind = vector.CombiningKindAttr(vector.CombiningKindFlag.MAXIMUMF)
-            size = e.op(vector.ReductionOp, (size,), f32, {"kind": kind})
-        limit = e.constant(f32, elementary.SIN_COS_LIMIT)
-        inside = v.compare("ole", size, limit)
-        return e.choose(inside, lambda: fast(v, x), lambda: _library(v, x, library), v.floats)
-
-    return expansion
+EXPANDED: Mapping[type[Operation], Callable[..., Expr]] = {
+    math.ExpOp: Elementary.exp,
+    math.Exp2Op: Elementary.exp2,
+    math.LogOp: Elementary.log,
+    math.TanhOp: Elementary.tanh,
+    math.ErfOp: Elementary.erf,
+    math.PowFOp: Elementary.powf,
+    math.SinOp: Elementary.sin,
+    math.CosOp: Elementary.cos,
+}
+_OR_LIBRARY = (math.SinOp, math.CosOp)
+"""The functions that the C library computes where a lane is out of range."""
 
 
-def _library(v: Lanes, x: SSAValue, kind: type[Operation]) -> SSAValue:
+@cache
+def _body(kind: type[Operation], has_fma: bool) -> Body:
+    operands = arguments(2 if kind is math.PowFOp else 1)
+    return Body((EXPANDED[kind](Elementary(has_fma), *operands),), (f32,))
+
+
+def _expanded(op: Operation, algebra: ArithAlgebra) -> SSAValue:
+    """Returns the result of an operation; vectors of one lane are computed as scalars."""
+    e, kind, operands, t = algebra.emitter, type(op), op.operands, op.results[0].type
+    is_short = algebra.lanes == 1 and t != f32
+    values = [Value(e.extract(o, 0) if is_short else o, f32) for o in operands]
+
+    def fast() -> SSAValue:
+        body = _body(kind, algebra.machine.has_fma)
+        return algebra.evaluate(body, values)[0].ssa
+
+    if kind in _OR_LIBRARY:
+        (x,) = values
+        inside = _is_within(algebra, x, SIN_COS_LIMIT)
+        floats = vector_type(f32, algebra.lanes)
+        result = e.choose(inside, fast, lambda: _library(e, x.ssa, kind, algebra.lanes), floats)
+    else:
+        result = fast()
+    return e.op(vector.BroadcastOp, (result,), t) if is_short else result
+
+
+def _is_within(algebra: ArithAlgebra, x: Value, limit: float) -> SSAValue:
+    """Returns whether no lane is larger than a limit, or NaN."""
+    e, size = algebra.emitter, algebra.apply(Primitive.ABS, (x,)).ssa
+    if algebra.lanes > 1:
+        kind = vector.CombiningKindAttr(vector.CombiningKindFlag.MAXIMUMF)
+        size = e.op(vector.ReductionOp, (size,), f32, {"kind": kind})
+    return e.compare("ole", size, e.constant(f32, limit))
+
+
+def _library(e: Emitter, x: SSAValue, kind: type[Operation], lanes: int) -> SSAValue:
     """Returns the function of the C library on f64, lane by lane."""
-    if v.lanes == 1:
-        d = v.widened()
-        return v.narrow(d.float_op(kind, v.widen(x)))
-    e = v.emitter
-    buffer = memref.AllocaOp.get(f32, None, [v.lanes])
+    if lanes == 1:
+        return e.cast("truncf", e.op(kind, (e.cast("extf", x, f64),), f64), f32)
+    buffer = memref.AllocaOp.get(f32, None, [lanes])
     e.add(buffer)
     e.store(x, buffer.memref, e.index(0))
-    for lane in e.loop(v.lanes):
+    for lane in e.loop(lanes):
         value = e.load(buffer.memref, e.index(lane), f32, 1)
-        e.store(_library(replace(v, lanes=1), value, kind), buffer.memref, e.index(lane))
-    return e.load(buffer.memref, e.index(0), f32, v.lanes)
-
-
-EXPANSIONS: Mapping[type[Operation], Expansion] = {
-    math.ExpOp: elementary.exp,
-    math.Exp2Op: elementary.exp2,
-    math.LogOp: elementary.log,
-    math.TanhOp: elementary.tanh,
-    math.ErfOp: elementary.erf,
-    math.PowFOp: elementary.powf,
-    math.SinOp: _or_library(elementary.sin, math.SinOp),
-    math.CosOp: _or_library(elementary.cos, math.CosOp),
-}
-
-
-def _expanded(op: Operation, v: Lanes) -> SSAValue:
-    """Returns the result of an operation; vectors of one lane are computed as scalars."""
-    expansion, operands, t = EXPANSIONS[type(op)], op.operands, op.results[0].type
-    if v.lanes > 1 or t == f32:
-        return expansion(v, *operands)
-    result = expansion(v, *(v.emitter.extract(o, 0) for o in operands))
-    return v.emitter.op(vector.BroadcastOp, (result,), t)
+        e.store(_library(e, value, kind, 1), buffer.memref, e.index(lane))
+    return e.load(buffer.memref, e.index(0), f32, lanes)
 
 
 def _scope(op: Operation) -> Block:
@@ -125,9 +136,9 @@ class ExpandMathPass(ModulePass):
     level = KERNELS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        has_fma = machine_of(op).has_fma
+        machine = machine_of(op)
         emitters: dict[Block, Emitter] = {}
-        for target in each([o for o in op.walk() if type(o) in EXPANSIONS]):
+        for target in each([o for o in op.walk() if type(o) in EXPANDED]):
             lanes = lanes_of_f32(target.results[0].type)
             if lanes is None:
                 continue
@@ -135,7 +146,7 @@ class ExpandMathPass(ModulePass):
             emitter = emitters.setdefault(scope, Emitter(scope))
             operations = Block()
             with emitter.inside(operations):
-                result = _expanded(target, Lanes(emitter, f32, lanes, has_fma))
+                result = _expanded(target, ArithAlgebra(emitter, machine, lanes))
             made = list(operations.ops)
             for new in made:
                 new.detach()

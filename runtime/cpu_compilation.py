@@ -27,8 +27,8 @@ from ..interface.cache import Cache
 from ..interface.time_profile import TimeProfile
 from ..lowering.host_machine import usable_cores
 from ..lowering.kernels import kernel_claims
-from ..lowering.llvm.convert import PROGRAM
-from ..lowering.llvm.translate import translate_function, translate_module
+from ..lowering.llvm.convert import ENTRY, PROGRAM
+from ..lowering.llvm.translate import translate_functions, translate_module
 from ..lowering.target import Target
 from ..lowering.threads import llvm_text
 from . import program_cache
@@ -123,8 +123,8 @@ class CpuCompilation:
             nonlocal arena
             for module in _llvm_modules(self._stages):
                 arena = max(arena, arena_bytes(module))
-                for function in _defined_functions(module):
-                    yield translate_function(function, module)
+                for functions in _functions_of_objects(module):
+                    yield translate_functions(functions)
             if self._options.threads > 1:
                 yield llvm_text(self._target.triple)
 
@@ -237,6 +237,16 @@ def _tell(stages: Modules, objects: list[bytes], jobs: Sequence[Future[bytes]]) 
         objects.append(jobs[len(objects)].result())
     total = None if stages.functions is None else max(stages.functions, len(jobs))
     stages.progress(Progress("llvm", len(objects), total))
+
+
+def _functions_of_objects(module: ModuleOp) -> list[list[FuncOp]]:
+    """
+    Returns the functions of each object: a kernel has one of its own, because other programs have
+    the same kernel; the program and its entry share one.
+    """
+    together = [f for f in _defined_functions(module) if f.sym_name.data in (PROGRAM, ENTRY)]
+    alone = [[f] for f in _defined_functions(module) if f not in together]
+    return [*alone, together] if together else alone
 
 
 def _defined_functions(module: ModuleOp) -> list[FuncOp]:

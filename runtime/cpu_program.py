@@ -55,7 +55,7 @@ class CpuProgram:
         self._run = run
         self._weights_address = address_of(weights)
         self._empty = empty
-        self._outputs = [(tuple(info.shape), info.dtype) for info in outputs]
+        self._outputs = [(tuple(info.shape), info.memory_dtype) for info in outputs]
         self._idle: list[_Workspace] = []
         """The workspaces that no run uses now. Appending to and popping from a list are atomic."""
 

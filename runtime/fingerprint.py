@@ -19,13 +19,13 @@ COMPILER = (*GENERATORS, "frontend", "passes", "quantization", "semantics")
 @cache
 def source_hash(folders: tuple[str, ...]) -> str:
     """
-    Returns SHA-256 of the Python files in the package and in some of its folders, names included.
+    Returns SHA-256 of the code in the package and in some of its folders, with the names of files.
     """
     root = Path(__file__).resolve().parent.parent
     paths = [e.path for e in os.scandir(root) if e.name.endswith(".py")]
     for folder in folders:
         for directory, _, names in os.walk(root / folder):
-            paths += [os.path.join(directory, n) for n in names if n.endswith(".py")]
+            paths += [os.path.join(directory, n) for n in names if n.endswith((".py", ".mlir"))]
     digest = hashlib.sha256()
     for path in sorted(paths):
         with open(path, "rb") as file:

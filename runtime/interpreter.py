@@ -22,7 +22,7 @@ from ..glow_dialects.glow.profile import ProfileOp
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, argument_attributes, is_input
 from ..glow_dialects.operator import text_of
 from ..interface.signature import Signature, TensorInfo
-from ..semantics import evaluate, numpy_dtype
+from ..semantics import evaluate, interface_dtype
 from .interpreter_program import run_program
 from .signature import main_function, signature_of
 
@@ -48,7 +48,7 @@ def interpret(
     main = main_function(module)
     signature = _program_signature(main) if _is_program(main) else signature_of(module)
     feed = inputs if isinstance(inputs, Mapping) else signature.bind(inputs, {})
-    results = execute(main, signature.arrays(feed), observe)
+    results = signature.results(execute(main, signature.arrays(feed), observe))
     return {info.name: array for info, array in zip(signature.outputs, results, strict=True)}
 
 
@@ -131,7 +131,7 @@ def _program_signature(main: func.FuncOp) -> Signature:
         # the same names as for the graph
         text = f"{qualifier.data}put_{len(infos)}" if name is None else name
         assert isinstance(t, MemRefType)
-        infos.append(TensorInfo(text, list(t.get_shape()), numpy_dtype(t.element_type)))
+        infos.append(TensorInfo(text, list(t.get_shape()), interface_dtype(t.element_type)))
     inputs, outputs = found.values()
     return Signature(tuple(inputs), tuple(outputs))
 

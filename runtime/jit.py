@@ -1,9 +1,9 @@
 """
 LLVM IR text to machine code in this process.
 
-Each function of a program is compiled to an object of its own, so that the object cache finds a
-kernel again in any network. The objects are linked by LLVM's LLJIT into one library whose entry is
-called through ctypes, which releases Python's global lock for the duration of the call.
+Each kernel is compiled to an object of its own, so that the object cache finds it again in any
+network; the program and its entry share one. LLVM's LLJIT links the objects into one library whose
+entry is called through ctypes, which releases Python's global lock for the duration of the call.
 
 llvmlite serialises all calls into LLVM with one lock; ours only keeps threads that compile the same
 kernels from both doing the work. Whoever forks waits for both, since a child inherits LLVM as it is

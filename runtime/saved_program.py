@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..interface.memory_plan import Buffer, MemoryPlan
-from ..interface.signature import IndexRange, Signature, TensorInfo
+from ..interface.signature import Count, IndexRange, Signature, TensorInfo
 from .object_cache import key_of
 
 if TYPE_CHECKING:
@@ -129,7 +129,11 @@ def _encoded(program: SavedProgram) -> dict[str, object]:
 def _encoded_signature(signature: Signature) -> dict[str, object]:
     def infos(of: Sequence[TensorInfo]) -> list[object]:
         return [
-            [info.name, info.shape, info.dtype.name, [asdict(each) for each in info.ranges]]
+            [
+                *(info.name, info.shape, info.dtype.name),
+                [asdict(each) for each in info.ranges],
+                *(None if info.count is None else asdict(info.count), info.is_random),
+            ]
             for info in of
         ]
 
@@ -148,15 +152,19 @@ def _decoded(entry: Mapping[str, list]) -> SavedProgram:
 def _decoded_signature(entry: Mapping[str, list]) -> Signature:
     def infos(of: Sequence[Sequence]) -> tuple[TensorInfo, ...]:
         return tuple(
-            TensorInfo(name, shape, _dtype(dtype), tuple(map(_decoded_range, ranges)))
-            for name, shape, dtype, ranges in of
+            TensorInfo(
+                *(name, shape, _dtype(dtype), tuple(map(_decoded_range, ranges))),
+                *(None if count is None else Count(**count), is_random),
+            )
+            for name, shape, dtype, ranges, count, is_random in of
         )
 
     return Signature(infos(entry["inputs"]), infos(entry["outputs"]))
 
 
 def _decoded_range(entry: Mapping[str, Any]) -> IndexRange:
-    return IndexRange(tuple(entry["low"]), tuple(entry["high"]), entry["user"])
+    bounds = tuple(entry["low"]), tuple(entry["high"])
+    return IndexRange(*bounds, entry["user"], entry["total"], entry["ascending"])
 
 
 def _dtype(name: str) -> np.dtype:

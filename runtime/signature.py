@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
+    IntegerAttr,
     MemRefType,
     StringAttr,
     TensorType,
@@ -17,9 +18,9 @@ from xdsl.dialects.func import FuncOp
 
 from ..errors import ModelError
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER
-from ..glow_dialects.operator import text_of
-from ..interface.signature import IndexRange, Signature, TensorInfo
-from ..semantics.arrays import numpy_dtype
+from ..glow_dialects.operator import text_of, to_python
+from ..interface.signature import Count, IndexRange, Signature, TensorInfo
+from ..semantics.arrays import interface_dtype
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
 
 RANGES = "glow.ranges"
 """The attribute of an argument that states ranges of indices in it."""
+RANDOM = "glow.random"
+"""The attribute of the argument that random numbers follow from."""
+COUNT = "glow.count"
+"""
+The attribute of a result of which data decides how much is used: along which axis, and the number
+of the result that says how much.
+"""
 
 
 def main_function(module: ModuleOp) -> FuncOp:
@@ -87,7 +95,9 @@ def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
         assert isinstance(low, DenseArrayBase)
         assert isinstance(high, DenseArrayBase)
         first, last = (tuple(int(v) for v in b.get_values()) for b in (low, high))
-        found.append(IndexRange(first, last, text_of(each.data["user"]) or ""))
+        total = to_python(each.data["total"]) if "total" in each.data else None
+        user = text_of(each.data["user"]) or ""
+        found.append(IndexRange(first, last, user, total, "ascending" in each.data))
     return tuple(found)
 
 
@@ -104,5 +114,16 @@ def _infos(
         name = text_of(about.get(NAME))
         text = f"{kind}_{i}" if name is None else name
         ranges = index_ranges(about.get(RANGES))
-        infos.append(TensorInfo(text, list(t.get_shape()), numpy_dtype(t.element_type), ranges))
+        shape, count = list(t.get_shape()), _count(about.get(COUNT))
+        dtype = interface_dtype(t.element_type)
+        infos.append(TensorInfo(text, shape, dtype, ranges, count, RANDOM in about))
     return tuple(infos)
+
+
+def _count(attribute: Attribute | None) -> Count | None:
+    if not isinstance(attribute, DictionaryAttr):
+        return None
+    axis, output = (attribute.data[name] for name in ("axis", "output"))
+    assert isinstance(axis, IntegerAttr)
+    assert isinstance(output, IntegerAttr)
+    return Count(axis.value.data, output.value.data)

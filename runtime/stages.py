@@ -73,7 +73,7 @@ class Stages(Mapping[str, ModuleOp]):
         self.progress = progress
         """Called when a stage begins, and by backends when a kernel is made."""
         self.functions: int | None = None
-        """How many parts `by_function` gives, once it has begun."""
+        """How many functions with a body `by_function` gives, once it has begun."""
         self._stages = (Stage(done[-1], ""), *stages)
         self._index = {stage.name: i for i, stage in enumerate(self._stages)}
         self._kept = {0: module}
@@ -138,7 +138,7 @@ class Stages(Mapping[str, ModuleOp]):
             whole = self._compute(index - 1)
             self.times[name] = 0.0
             functions = list(whole.body.block.ops)
-            self.functions = len(functions)
+            self.functions = sum(bool(op.regions and op.regions[0].blocks) for op in functions)
             for function in functions:
                 function.detach()
                 start = time.perf_counter()

@@ -13,20 +13,30 @@ from . import (  # noqa: F401
     constant,
     convolution,
     dot,
+    embedding,
     indexing,
     matrix,
+    narrow_weights,
     normalization,
     pooling,
     quantization,
     recurrent,
     reduction,
+    selection,
     shape,
     sparse,
     transposed,
     trees,
     winograd,
 )
-from .arrays import constant_array, constant_of, element_type, make_constant, numpy_dtype
+from .arrays import (
+    constant_array,
+    constant_of,
+    element_type,
+    interface_dtype,
+    make_constant,
+    numpy_dtype,
+)
 from .registry import evaluate, has_meaning, meaning
 
 __all__ = [
@@ -35,6 +45,7 @@ __all__ = [
     "element_type",
     "evaluate",
     "has_meaning",
+    "interface_dtype",
     "make_constant",
     "meaning",
     "numpy_dtype",

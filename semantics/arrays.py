@@ -9,18 +9,25 @@ from math import prod
 import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     BytesAttr,
     DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
     IndexType,
     IntegerType,
     MemRefType,
     Signedness,
     TensorType,
     bf16,
+    f8E3M4,
+    f8E4M3,
+    f8E4M3B11FNUZ,
+    f8E4M3FN,
+    f8E4M3FNUZ,
+    f8E5M2,
+    f8E5M2FNUZ,
+    f8E8M0FNU,
     f16,
     f32,
     f64,
@@ -29,7 +36,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..glow_dialects.blob import BlobAttr
-from ..glow_dialects.elements import is_unsigned, storage_type, tensor_type
+from ..glow_dialects.elements import is_minifloat, is_unsigned, storage_type, tensor_type
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.python_values import to_python
 
@@ -40,18 +47,33 @@ INLINE_ELEMENTS = 16
 LAZY_ELEMENTS = 4096
 """The largest constant that `lazy_constant` computes at once."""
 
-_FLOAT_DTYPES: dict[type[Attribute], np.dtype] = {
-    Float16Type: np.dtype(np.float16),
-    BFloat16Type: BFLOAT16,
-    Float32Type: np.dtype(np.float32),
-    Float64Type: np.dtype(np.float64),
+_FLOAT_DTYPES: dict[Attribute, np.dtype] = {
+    f16: np.dtype(np.float16),
+    bf16: BFLOAT16,
+    f32: np.dtype(np.float32),
+    f64: np.dtype(np.float64),
+    f8E3M4: np.dtype(ml_dtypes.float8_e3m4),
+    f8E4M3: np.dtype(ml_dtypes.float8_e4m3),
+    f8E4M3B11FNUZ: np.dtype(ml_dtypes.float8_e4m3b11fnuz),
+    f8E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
+    f8E4M3FNUZ: np.dtype(ml_dtypes.float8_e4m3fnuz),
+    f8E5M2: np.dtype(ml_dtypes.float8_e5m2),
+    f8E5M2FNUZ: np.dtype(ml_dtypes.float8_e5m2fnuz),
+    f8E8M0FNU: np.dtype(ml_dtypes.float8_e8m0fnu),
+    Float6E2M3FNType(): np.dtype(ml_dtypes.float6_e2m3fn),
+    Float6E3M2FNType(): np.dtype(ml_dtypes.float6_e3m2fn),
+    Float4E2M1FNType(): np.dtype(ml_dtypes.float4_e2m1fn),
 }
-_FLOAT_TYPES: dict[np.dtype, Attribute] = {
-    np.dtype(np.float16): f16,
-    BFLOAT16: bf16,
-    np.dtype(np.float32): f32,
-    np.dtype(np.float64): f64,
+MINIFLOATS = tuple(element for element in _FLOAT_DTYPES if is_minifloat(element))
+"""All floats of up to 8 bits."""
+_FLOAT_TYPES = {dtype: element for element, dtype in _FLOAT_DTYPES.items()}
+_NARROW_DTYPES: dict[Attribute, np.dtype] = {
+    IntegerType(2): np.dtype(ml_dtypes.int2),
+    IntegerType(4): np.dtype(ml_dtypes.int4),
+    IntegerType(2, Signedness.UNSIGNED): np.dtype(ml_dtypes.uint2),
+    IntegerType(4, Signedness.UNSIGNED): np.dtype(ml_dtypes.uint4),
 }
+_NARROW_TYPES = {dtype: element for element, dtype in _NARROW_DTYPES.items()}
 
 
 @cache
@@ -59,13 +81,13 @@ def numpy_dtype(element: Attribute) -> np.dtype:
     """
     Returns the dtype of one element in memory.
 
-    Floats map to their own dtype (bf16 to that of ml_dtypes), i1 to bool, signless and signed
-    integers to intN, unsigned ones to uintN (narrower than 8 bits: in one byte), and quantized
-    types to the dtype of their storage. Raises VerifyException for every other type.
+    Floats map to their own dtype (bf16 and minifloats to that of ml_dtypes), i1 to bool, signless
+    and signed integers to intN, unsigned ones to uintN (narrower than 8 bits: in one byte), and
+    quantized types to the dtype of their storage. Raises VerifyException for every other type.
     """
     stored = storage_type(element)
-    if type(stored) in _FLOAT_DTYPES:
-        return _FLOAT_DTYPES[type(stored)]
+    if stored in _FLOAT_DTYPES:
+        return _FLOAT_DTYPES[stored]
     if isinstance(stored, IndexType):
         return np.dtype(np.int64)
     if isinstance(stored, IntegerType):
@@ -76,20 +98,31 @@ def numpy_dtype(element: Attribute) -> np.dtype:
             kind = "u" if is_unsigned(stored) else "i"
             return np.dtype(f"{kind}{max(width, 8) // 8}")
     raise VerifyException(
-        f"expected elements of f16, bf16, f32, f64, or integers of up to 8, of 16, 32 or 64 bits, "
-        f"found {element}"
+        f"expected elements of f16, bf16, f32, f64, floats of up to 8 bits, or integers of up to "
+        f"8, of 16, 32 or 64 bits, found {element}"
     )
+
+
+@cache
+def interface_dtype(element: Attribute) -> np.dtype:
+    """
+    Returns the dtype of inputs and outputs: that in memory, but the dtypes of ml_dtypes for
+    integers of 2 and 4 bits, as in the onnx package.
+    """
+    return _NARROW_DTYPES[element] if element in _NARROW_DTYPES else numpy_dtype(element)
 
 
 def element_type(dtype: np.dtype | type) -> Attribute:
     """
-    Returns the element type of a dtype: uint8 gives ui8, int64 gives i64, bool gives i1.
+    Returns the element type of a dtype: uint8 gives ui8, int64 gives i64, bool gives i1, int4 of
+    ml_dtypes gives i4.
 
     Raises VerifyException for dtypes without an element type, such as strings and complex numbers.
     """
     dtype = np.dtype(dtype)
-    if dtype in _FLOAT_TYPES:
-        return _FLOAT_TYPES[dtype]
+    for known in (_FLOAT_TYPES, _NARROW_TYPES):
+        if dtype in known:
+            return known[dtype]
     if dtype.kind == "b":
         return IntegerType(1)
     if dtype.kind in "iu":

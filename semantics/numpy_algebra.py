@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from xdsl.ir import Attribute
 
-from ..glow_dialects.elements import compute_type
+from ..glow_dialects.elements import compute_type, is_narrow_storage, storage_type
 from ..glow_dialects.scalar import Number, Primitive
 from .arrays import BFLOAT16, number, numpy_dtype
 
@@ -62,6 +62,12 @@ def _to_odd_f64(array: np.ndarray) -> np.ndarray:
         odd = (array ^ low) | (low != 0).astype(array.dtype) << 11
         array = np.where(large, odd, array)
     return array.astype(np.float64)
+
+
+def wrapped(array: np.ndarray, element: Attribute) -> np.ndarray:
+    """Returns integers in bytes without the bits that do not fit a narrower integer `element`."""
+    unused = array.dtype.type(8 - storage_type(element).width.data)  # pyright: ignore
+    return (array << unused) >> unused
 
 
 def erf(x: np.ndarray) -> np.ndarray:
@@ -167,7 +173,10 @@ class NumpyAlgebra:
 
     def convert(self, value: np.ndarray, target: Attribute | None) -> np.ndarray:
         element = target or self.result
-        return convert(convert(value, numpy_dtype(element)), compute_dtype(element))
+        converted = convert(value, numpy_dtype(element))
+        if is_narrow_storage(element):
+            return wrapped(converted, element)
+        return convert(converted, compute_dtype(element))
 
     def bitcast(self, value: np.ndarray, target: Attribute) -> np.ndarray:
         return np.asarray(value).view(compute_dtype(target))

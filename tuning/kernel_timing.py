@@ -23,7 +23,7 @@ from ..glow_dialects.glow.machine import MACHINE, MachineAttr
 from ..glow_dialects.glow_nest.kernel import KernelOp
 from ..glow_dialects.machine import MachineDescription
 from ..lowering.kernels.function import build_function
-from ..lowering.llvm.translate import translate_function
+from ..lowering.llvm.translate import translate_functions
 from ..lowering.target import Target
 from ..passes.collector import without_garbage_collection
 from ..runtime.cpu_program import aligned_bytes
@@ -132,7 +132,7 @@ def _llvm_text(kernel: KernelOp, machine: MachineDescription) -> tuple[str, int,
         for each in parse_pipeline("glow-expand-math,glow-convert-to-llvm"):
             apply_pass(each, make_context(), module)
         (function,) = (op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body)
-        text = translate_function(function, module)
+        text = translate_functions([function])
     return text, made.scratch_bytes, len(kernel.body.block.args)
 
 

@@ -8,15 +8,17 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.blob import BlobAttr
-from ...glow_dialects.elements import is_float, num_elements, tensor_type
+from ...glow_dialects.elements import is_integer, num_elements, tensor_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import DequantizeOp, StorageCastOp
+from ...glow_dialects.glow.random import WORD
 from ...glow_dialects.glow.shape import (
     BroadcastOp,
     ConcatOp,
@@ -24,7 +26,7 @@ from ...glow_dialects.glow.shape import (
     SliceOp,
     TransposeOp,
 )
-from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.operator import element_of, shape_of, to_attribute
 from ...semantics import evaluate
 from ...semantics.arrays import INLINE_ELEMENTS, constant_of, make_constant
 from .element_types import check_shape
@@ -46,6 +48,19 @@ class Indices:
     high: Sequence[int]
     """Bounds of all, or for each place along the last dimension."""
     user: str
+    total: int | None = None
+    """The sum that they must have."""
+    ascending: bool = False
+    """Whether none may be smaller than the one before it."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The dimension of a value of which data decides how much is used."""
+
+    axis: int
+    count: SSAValue
+    """How much, i32[]."""
 
 
 class GraphBuilder:
@@ -55,6 +70,11 @@ class GraphBuilder:
         self.block = block
         self.max_elements = max_elements
         self.indices: list[Indices] = []
+        self.counted: dict[SSAValue, Counted] = {}
+        """Values with a dimension that is not used as a whole."""
+        self.random: SSAValue | None = None
+        """The argument that random numbers follow from, if there are any."""
+        self._randoms = 0
 
     def op(
         self,
@@ -106,12 +126,24 @@ class GraphBuilder:
         (array,) = evaluate(node.call, known)
         return make_constant(array, element=element(node.results[0]))
 
+    def random_state(self) -> SSAValue:
+        """Returns the argument ui32[3] with a key of two words, and the number of the call."""
+        if self.random is None:
+            t = tensor_type(WORD, [3])
+            self.random = self.block.insert_arg(t, len(self.block.args))
+        return self.random
+
+    def next_random(self) -> int:
+        """Returns a number that no other node with random numbers has."""
+        self._randoms += 1
+        return self._randoms
+
     def constant(self, array: np.ndarray) -> SSAValue:
         return self.add(make_constant(array))
 
     def splat(self, number: bool | float, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Returns a tensor with `number` everywhere."""
-        number = float(number) if is_float(element) else int(number)
+        number = int(number) if is_integer(element) else float(number)
         return self.op(SplatOp, result=tensor_type(element, shape), value=number)
 
     def splat_like(self, number: bool | float, value: SSAValue) -> SSAValue:
@@ -147,10 +179,10 @@ class GraphBuilder:
         """Returns a binary data-parallel node on a value and a number."""
         return self.op(operator, value, self.splat_like(number, value))
 
-    def cast(self, value: SSAValue, target: Attribute) -> SSAValue:
+    def cast(self, value: SSAValue, target: Attribute, **properties: bool | str) -> SSAValue:
         if element(value) == target:
             return value
-        return self.op(CastOp, value, result=TensorType(target, shape(value)))
+        return self.op(CastOp, value, result=TensorType(target, shape(value)), **properties)
 
     def transpose(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
         if list(permutation) == list(range(len(permutation))):
@@ -171,6 +203,26 @@ class GraphBuilder:
         if tuple(sizes) == shape(value) and all(s == 1 for s in strides):
             return value
         return self.op(SliceOp, value, starts=starts, sizes=sizes, strides=strides)
+
+    def formula(
+        self,
+        text: str,
+        *operands: SSAValue,
+        shape: Sequence[int],
+        element: Attribute | None = None,
+        **constants: float,
+    ) -> SSAValue:
+        """
+        Returns the result of a formula, which has this shape, on operands in the order in which it
+        first reads them.
+        """
+        properties: dict[str, Attribute] = {"formula": to_attribute(text)}
+        if constants:
+            named = {name: to_attribute(value) for name, value in constants.items()}
+            properties["constants"] = DictionaryAttr(named)
+        types = [o.type for o in operands]
+        result = GenericOp.result_type(types, properties, shape, element)
+        return self.op(GenericOp, *operands, result=result, **properties)
 
     def chain(self, value: SSAValue, *steps: type[Node]) -> SSAValue:
         """Emits unary nodes, one after the other."""

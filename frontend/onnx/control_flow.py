@@ -115,7 +115,7 @@ def loop(node: OnnxNode, run: Run) -> list[SSAValue]:
         if most is None or len(outputs) < most:
             known = known_array(condition)
             if known is None:
-                raise not_constant("the condition of the loop", condition, node.build.block)
+                raise not_constant("the condition of the loop", condition, node.build)
             going = bool(known.reshape(-1)[0])
     wanted = len(body.output) - 1 - len(states)
     return [*states, *(_joined(node, outputs) if wanted else [])]

@@ -7,9 +7,17 @@ from math import prod
 
 from onnx import TensorProto
 from xdsl.dialects.builtin import (
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
     IntegerType,
     Signedness,
     bf16,
+    f8E4M3FN,
+    f8E4M3FNUZ,
+    f8E5M2,
+    f8E5M2FNUZ,
+    f8E8M0FNU,
     f16,
     f32,
     f64,
@@ -22,6 +30,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ...errors import ModelError
+from ...glow_dialects.elements import is_minifloat, is_narrow_storage
 from .problems import Unsupported
 
 
@@ -29,26 +38,37 @@ def _unsigned(width: int) -> IntegerType:
     return IntegerType(width, Signedness.UNSIGNED)
 
 
-ELEMENTS: dict[int, Attribute] = {
-    TensorProto.FLOAT: f32,
-    TensorProto.FLOAT16: f16,
-    TensorProto.BFLOAT16: bf16,
-    TensorProto.DOUBLE: f64,
-    TensorProto.BOOL: i1,
-    TensorProto.INT8: i8,
-    TensorProto.INT16: i16,
-    TensorProto.INT32: i32,
-    TensorProto.INT64: i64,
-    TensorProto.UINT8: _unsigned(8),
-    TensorProto.UINT16: _unsigned(16),
-    TensorProto.UINT32: _unsigned(32),
-    TensorProto.UINT64: _unsigned(64),
+_ELEMENTS: dict[str, Attribute] = {
+    "FLOAT": f32,
+    "FLOAT16": f16,
+    "BFLOAT16": bf16,
+    "DOUBLE": f64,
+    "BOOL": i1,
+    "INT8": i8,
+    "INT16": i16,
+    "INT32": i32,
+    "INT64": i64,
+    "UINT8": _unsigned(8),
+    "UINT16": _unsigned(16),
+    "UINT32": _unsigned(32),
+    "UINT64": _unsigned(64),
+    "INT2": IntegerType(2),
+    "INT4": IntegerType(4),
+    "UINT2": _unsigned(2),
+    "UINT4": _unsigned(4),
+    "FLOAT4E2M1": Float4E2M1FNType(),
+    "FLOAT6E2M3": Float6E2M3FNType(),
+    "FLOAT6E3M2": Float6E3M2FNType(),
+    "FLOAT8E4M3FN": f8E4M3FN,
+    "FLOAT8E4M3FNUZ": f8E4M3FNUZ,
+    "FLOAT8E5M2": f8E5M2,
+    "FLOAT8E5M2FNUZ": f8E5M2FNUZ,
+    "FLOAT8E8M0": f8E8M0FNU,
 }
-PACKED: dict[int, Attribute] = {
-    TensorProto.INT4: IntegerType(4),
-    TensorProto.UINT4: _unsigned(4),
+ELEMENTS = {
+    code: _ELEMENTS[name] for name, code in TensorProto.DataType.items() if name in _ELEMENTS
 }
-"""Element types that share bytes in ONNX constants, but not in this compiler."""
+"""The element types of ONNX that the installed onnx package knows, by number."""
 _CODES = {element: code for code, element in ELEMENTS.items()}
 
 
@@ -65,6 +85,17 @@ def element_of_onnx(data_type: int, what: str) -> Attribute:
     if data_type not in ELEMENTS:
         raise Unsupported(f"{what} has elements of type {type_name(data_type)}")
     return ELEMENTS[data_type]
+
+
+def shared_bits(element: Attribute) -> int:
+    """
+    Returns the bits of an element if elements share bytes in ONNX's constants, and 0 otherwise. In
+    this compiler each has a byte.
+    """
+    if is_minifloat(element) or is_narrow_storage(element):
+        bits = element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+        return bits if bits < 8 else 0
+    return 0
 
 
 def onnx_code(element: Attribute) -> int:

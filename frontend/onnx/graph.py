@@ -21,10 +21,28 @@ from xdsl.utils.exceptions import VerifyException
 from ...errors import ModelError
 from .builder import GraphBuilder
 from .control_flow import CONTROL_FLOW
+from .counted import note_counted
 from .functions import Body, Functions, depends_on_types
-from .node import CONTRIB, GLOW, OnnxNode, find_converter, find_schema, node_label
+from .node import (
+    CONTRIB,
+    EXTENSIONS,
+    Converter,
+    OnnxNode,
+    find_converter,
+    find_schema,
+    node_label,
+    onnx_knows,
+)
 from .order import sort_nodes
-from .problems import MissingOperator, NotConstant, Reported, Unsupported, some
+from .problems import (
+    Computed,
+    MissingOperator,
+    NotConstant,
+    Reported,
+    SizeNeeded,
+    Unsupported,
+    some,
+)
 from .signature import check_signature
 from .stand_ins import inferred_types
 from .weights import WeightReader
@@ -106,7 +124,14 @@ class GraphConverter:
         """What is unsupported so far, one line for each."""
         self.undecided: list[tuple[str, Collection[SSAValue]]] = []
         """Where a value is needed that inputs of the model decide, and which inputs."""
+        self.cuts: dict[tuple[str, ...], str] = {}
+        """
+        The nodes of the graph (by their outputs) that need values which the model computes, and
+        messages about them.
+        """
         self._stand_ins: set[SSAValue] = set()
+        self._depth = 0
+        """How many graphs and functions are being converted, one inside the other."""
 
     def convert(
         self, nodes: Sequence[NodeProto], scope: Scope, opsets: Mapping[str, int], path: str = ""
@@ -117,6 +142,15 @@ class GraphConverter:
         `path` says in messages which function the nodes are in. Raises ModelError for an invalid
         node.
         """
+        self._depth += 1
+        try:
+            self._convert_all(nodes, scope, opsets, path)
+        finally:
+            self._depth -= 1
+
+    def _convert_all(
+        self, nodes: Sequence[NodeProto], scope: Scope, opsets: Mapping[str, int], path: str
+    ) -> None:
         for proto in nodes:
             where = path + node_label(proto)
             inputs = [self._value(name, scope, where) if name else None for name in proto.input]
@@ -124,13 +158,8 @@ class GraphConverter:
             stood_in = any(v is None or v in self._stand_ins for v in named)
             try:
                 results = self._convert_node(proto, inputs, opsets, where, None not in named, scope)
-            except Unsupported as reason:
-                if isinstance(reason, Reported):
-                    pass
-                elif isinstance(reason, NotConstant):
-                    self.undecided.append((f"{where}: {reason}", reason.inputs))
-                elif isinstance(reason, MissingOperator) or not stood_in:
-                    self.problems.append(f"{where}: {reason}")
+            except (Unsupported, SizeNeeded) as reason:
+                self._note(reason, proto, where, stood_in)
                 results, stood_in = (), True
             except (VerifyException, ModelError, ValueError) as error:
                 if not stood_in:
@@ -140,6 +169,27 @@ class GraphConverter:
             if stood_in:
                 types = {**types, **inferred_types(proto, _definition(proto, opsets)[0], inputs)}
             self._bind(proto, results, scope, types if stood_in else None)
+
+    def _note(
+        self, reason: Unsupported | SizeNeeded, proto: NodeProto, where: str, stood_in: bool
+    ) -> None:
+        """
+        Notes why a node is not converted. Raises the reason again if the node of the outermost
+        graph that it is a part of has to be cut off.
+        """
+        match reason:
+            case Computed() | SizeNeeded():
+                if self._depth > 1:
+                    raise reason
+                if not stood_in:
+                    self.cuts[tuple(proto.output)] = f"{where}: {reason}"
+            case Reported():
+                pass
+            case NotConstant():
+                self.undecided.append((f"{where}: {reason}", reason.inputs))
+            case _:
+                if isinstance(reason, MissingOperator) or not stood_in:
+                    self.problems.append(f"{where}: {reason}")
 
     def _value(self, name: str, scope: Scope, where: str) -> SSAValue | None:
         try:
@@ -164,7 +214,7 @@ class GraphConverter:
         missing.
         """
         schema, domain, opset = _definition(proto, opsets)
-        if (schema is not None or domain in (CONTRIB, GLOW)) and not self.functions.has(proto):
+        if (schema is not None or domain in EXTENSIONS) and not self.functions.has(proto):
             if schema is not None:
                 check_signature(proto, schema)
             if not domain and proto.op_type in CONTROL_FLOW:
@@ -172,13 +222,25 @@ class GraphConverter:
             convert = find_converter(proto.op_type, domain, opset)
             if convert is not None:
                 node = OnnxNode(proto, schema, opset, inputs, self.builder, self.weights)
-                return _as_sequence(convert(node)) if complete else ()
+                return self._converted(node, convert) if complete else ()
             if not complete and schema is not None and depends_on_types(schema):
                 return ()
         body = self.functions.body(proto, schema, inputs)
         if body is None:
             raise MissingOperator(_why_missing(proto, schema, opset))
         return self._expand(body, proto, inputs, {**opsets, **body.opsets}, where)
+
+    def _converted(self, node: OnnxNode, convert: Converter) -> Inputs:
+        """Returns the results of a converter. Raises SizeNeeded as `note_counted` does."""
+        build = self.builder
+        before = build.block.last_op
+        results = _as_sequence(convert(node))
+        note_counted(build, before)
+        if any(v in build.counted for v in node.inputs if v is not None) and not all(
+            r in build.counted for r in results if r is not None
+        ):
+            raise SizeNeeded()
+        return results
 
     def _control_flow(
         self,
@@ -259,6 +321,9 @@ def _definition(proto: NodeProto, opsets: Mapping[str, int]) -> tuple[OpSchema |
     version.
     """
     domain = "" if proto.domain == "ai.onnx" else proto.domain
+    if not domain and find_converter(proto.op_type, CONTRIB, 1) and not onnx_knows(proto.op_type):
+        # onnxruntime's optimizer writes some of its operators into the default domain
+        return None, CONTRIB, 1
     opset = opsets.get(domain, 0)
     return (find_schema(proto.op_type, domain, opset) if opset else None), domain, opset
 

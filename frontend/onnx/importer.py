@@ -13,17 +13,20 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
+    IntegerAttr,
     ModuleOp,
     StringAttr,
     TensorType,
+    UnitAttr,
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...errors import ModelError, UnsupportedError, ValuesNeededError
 from . import ops  # noqa: F401  (registers the converters)
-from .builder import GraphBuilder, Indices
+from .builder import Counted, GraphBuilder, Indices
+from .cut import cut
 from .functions import Functions
 from .graph import GraphConverter, Scope
 from .inputs import check_symbols, input_types, real_inputs
@@ -60,7 +63,8 @@ def import_onnx(
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect:
-    ValuesNeededError if all would be well with the values of further inputs.
+    ValuesNeededError if all would be well with the values of further inputs, and CutNeededError if
+    all would be well with values that the model computes.
     """
     loaded = load_model(model)
     sizes = symbols or {}
@@ -86,10 +90,13 @@ def import_onnx(
     _convert_graph(converter, graph, scope, loaded.opsets, problems)
     if converter.undecided:
         raise _values_needed(converter, graph, block, types)
+    if converter.cuts:
+        message = _unsupported_message(list(converter.cuts.values()), graph)
+        raise cut(loaded, message, converter.cuts, scope, types, builder.counted)
     results = [_output(scope, o.name) for o in graph.output]
     if external is not None:
         external |= weights.external
-    return _module(graph, list(types), block, results, builder.indices)
+    return _module(graph, list(types), block, results, builder)
 
 
 def _initializers(tensors: Sequence[TensorProto]) -> dict[str, TensorProto]:
@@ -173,21 +180,45 @@ def _module(
     graph: GraphProto,
     inputs: Sequence[str],
     block: Block,
-    results: Sequence[SSAValue],
-    indices: Sequence[Indices],
+    outputs: Sequence[SSAValue],
+    builder: GraphBuilder,
 ) -> ModuleOp:
+    counted = [builder.counted.get(value) for value in outputs]
+    counts = list(dict.fromkeys(each.count for each in counted if each is not None))
+    results = [*outputs, *counts]
     _erase_dead(block, results)
     block.add_op(ReturnOp(*results))
     function = FuncOp(
         "main",
         (block.arg_types, [r.type for r in results]),
         Region(block),
-        arg_attrs=_with_ranges(_names(inputs), block, indices),
-        res_attrs=_names([o.name for o in graph.output]),
+        arg_attrs=_with_ranges(_arguments(inputs, builder), block, builder.indices),
+        res_attrs=_with_counts([o.name for o in graph.output], counted, counts),
     )
     if graph.name:
         function.attributes["glow.model"] = StringAttr(graph.name)
     return ModuleOp([function])
+
+
+def _with_counts(
+    names: Sequence[str], counted: Sequence[Counted | None], counts: Sequence[SSAValue]
+) -> ArrayAttr[DictionaryAttr]:
+    """Returns the attributes of results, of which those with counts come first."""
+    found: list[DictionaryAttr] = []
+    for name, each in zip(names, counted, strict=True):
+        about: dict[str, Attribute] = {"glow.name": StringAttr(name)}
+        if each is not None:
+            place = len(names) + counts.index(each.count)
+            about["glow.count"] = DictionaryAttr(
+                {"axis": IntegerAttr(each.axis, i64), "output": IntegerAttr(place, i64)}
+            )
+        found.append(DictionaryAttr(about))
+    for i in range(len(counts)):
+        name = f"count {i}"
+        while name in names:
+            name += "_"
+        found.append(DictionaryAttr({"glow.name": StringAttr(name)}))
+    return ArrayAttr(found)
 
 
 def _with_ranges(
@@ -196,20 +227,23 @@ def _with_ranges(
     """Returns the attributes of arguments with the ranges of the indices in them."""
     found = [dict(about.data) for about in names.data]
     for argument, about in zip(block.args, found, strict=True):
-        ranges = [
-            DictionaryAttr(
-                {
-                    "low": DenseArrayBase.from_list(i64, list(each.low)),
-                    "high": DenseArrayBase.from_list(i64, list(each.high)),
-                    "user": StringAttr(each.user),
-                }
-            )
-            for each in indices
-            if each.argument is argument
-        ]
+        ranges = [_range_attribute(each) for each in indices if each.argument is argument]
         if ranges:
             about["glow.ranges"] = ArrayAttr(ranges)
     return ArrayAttr([DictionaryAttr(about) for about in found])
+
+
+def _range_attribute(of: Indices) -> DictionaryAttr:
+    entries: dict[str, Attribute] = {
+        "low": DenseArrayBase.from_list(i64, list(of.low)),
+        "high": DenseArrayBase.from_list(i64, list(of.high)),
+        "user": StringAttr(of.user),
+    }
+    if of.total is not None:
+        entries["total"] = IntegerAttr(of.total, i64)
+    if of.ascending:
+        entries["ascending"] = UnitAttr()
+    return DictionaryAttr(entries)
 
 
 def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:
@@ -219,6 +253,17 @@ def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:
         if not any(r in kept or r.uses for r in op.results):
             op.detach()
             op.erase()
+
+
+def _arguments(names: Sequence[str], builder: GraphBuilder) -> ArrayAttr[DictionaryAttr]:
+    """Returns the attributes of arguments, of which the state of random numbers comes last."""
+    if builder.random is None:
+        return _names(names)
+    name = "random state"
+    while name in names:
+        name += "_"
+    found = _names([*names, name]).data
+    return ArrayAttr([*found[:-1], DictionaryAttr({**found[-1].data, "glow.random": UnitAttr()})])
 
 
 def _names(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:

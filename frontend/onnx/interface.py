@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import ValueInfoProto
 
-from ...semantics.arrays import numpy_dtype
+from ...semantics.arrays import interface_dtype
 from .element_types import ELEMENTS
 from .inputs import input_dims, output_dims, real_inputs, symbols_of
 from .load import Model
@@ -42,4 +42,4 @@ def model_symbols(model: Model) -> list[str]:
 
 def _dtype(value: ValueInfoProto) -> np.dtype | None:
     element = ELEMENTS.get(value.type.tensor_type.elem_type)
-    return None if element is None else numpy_dtype(element)
+    return None if element is None else interface_dtype(element)

@@ -10,12 +10,13 @@ import numpy as np
 import onnx
 from onnx import NodeProto, helper
 from onnx.defs import OpSchema
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, SSAValue
 
 from ...errors import ModelError
 from ...table import Table
 from .builder import GraphBuilder, element, known_array, python_number, shape, size
-from .problems import NotConstant, Unsupported
+from .problems import Computed, NotConstant, Unsupported
 from .weights import WeightReader
 
 Results: TypeAlias = "SSAValue | Sequence[SSAValue]"
@@ -27,8 +28,13 @@ CONTRIB = "com.microsoft"
 """The domain of onnxruntime's own operators, which its quantizer writes."""
 ML = "ai.onnx.ml"
 """The domain of ONNX's operators of classical machine learning."""
+ATEN, CAFFE2 = "org.pytorch.aten", "org.pytorch._caffe2"
+"""The domains in which PyTorch exports operators of its own, and those of Caffe2."""
 GLOW = "ai.glow"
 """The domain of operators that a model states itself."""
+
+EXTENSIONS = (CONTRIB, ATEN, CAFFE2, GLOW)
+"""Domains without definitions in ONNX that have converters."""
 
 _CONVERTERS: Table[tuple[str, str, int], Converter] = Table("a converter")
 """Converters by domain, operator, and the opset from which on they are right."""
@@ -68,6 +74,12 @@ def find_schema(name: str, domain: str, opset: int) -> OpSchema | None:
     except onnx.defs.SchemaError:
         return None
     return None if schema.deprecated else schema
+
+
+@cache
+def onnx_knows(name: str) -> bool:
+    """Returns whether any opset of ONNX's default domain has an operator of this name."""
+    return onnx.defs.has(name)
 
 
 class OnnxNode:
@@ -127,7 +139,7 @@ class OnnxNode:
             return None
         array = known_array(value)
         if array is None:
-            raise not_constant(f"input {self.input_name(index)!r}", value, self.build.block)
+            raise not_constant(f"input {self.input_name(index)!r}", value, self.build)
         return array
 
     def known_ints(self, index: int) -> list[int] | None:
@@ -213,9 +225,10 @@ def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
     return found
 
 
-def not_constant(what: str, value: SSAValue, graph: Block) -> Unsupported:
+def not_constant(what: str, value: SSAValue, build: GraphBuilder) -> Unsupported:
     """
-    Returns the error about a value that is not known: NotConstant if inputs of the graph decide it.
+    Returns the error about a value that is not known: NotConstant if small inputs of the graph
+    decide it, Computed if it is a small one that the graph computes.
     """
     message = f"{what} is not a constant"
     met, pending = {value}, [value]
@@ -225,9 +238,12 @@ def not_constant(what: str, value: SSAValue, graph: Block) -> Unsupported:
         met.update(new)
         pending += new
     inputs = [v for v in met if isinstance(v.owner, Block)]
-    if any(v.owner is not graph or size(v) > DECIDING_ELEMENTS for v in inputs):
+    if any(v.owner is not build.block for v in inputs) or not isinstance(value.type, TensorType):
         return Unsupported(message)
-    return NotConstant(message, inputs)
+    if all(size(v) <= DECIDING_ELEMENTS and v is not build.random for v in inputs):
+        return NotConstant(message, inputs)
+    is_computed = value not in inputs and size(value) <= DECIDING_ELEMENTS
+    return Computed(message) if is_computed else Unsupported(message)
 
 
 def node_label(proto: NodeProto) -> str:
@@ -239,7 +255,10 @@ def node_label(proto: NodeProto) -> str:
 
 
 __all__ = [
+    "ATEN",
+    "CAFFE2",
     "CONTRIB",
+    "EXTENSIONS",
     "GLOW",
     "ML",
     "Converter",
@@ -252,5 +271,6 @@ __all__ = [
     "normal_axes",
     "normal_axis",
     "not_constant",
+    "onnx_knows",
     "shape",
 ]

@@ -19,6 +19,17 @@ class NotConstant(Unsupported):
         self.inputs = inputs
 
 
+class Computed(Unsupported):
+    """A value that has to be known, and that the model computes."""
+
+
+class SizeNeeded(Exception):
+    """A node that needs the size of a dimension which data decides."""
+
+    def __init__(self) -> None:
+        super().__init__("it needs the size of a dimension that data decides")
+
+
 class Reported(Unsupported):
     """Something that depends on what was noted before."""
 

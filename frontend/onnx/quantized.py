@@ -8,14 +8,14 @@ If scales and zero points are constants, they become part of a quantized type, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType, f32
 from xdsl.ir import Attribute, SSAValue
 
 from ...errors import ModelError
-from ...glow_dialects.elements import is_float
+from ...glow_dialects.elements import is_float, is_minifloat
 from ...glow_dialects.glow.activation import ClipOp
 from ...glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, RoundEvenOp, SubOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, StorageCastOp
@@ -48,8 +48,14 @@ class Parameters:
 
 
 def dequantized(build: GraphBuilder, x: SSAValue, by: Parameters) -> SSAValue:
-    """Returns `(x - zero_point) * scale`, with the element type of the scale."""
-    if not isinstance(element(x), IntegerType) or not is_float(element(by.scale)):
+    """
+    Returns `(x - zero_point) * scale`, with the element type of the scale; in f32 if that is a
+    minifloat.
+    """
+    if is_minifloat(element(by.scale)):
+        by = replace(by, scale=build.cast(by.scale, f32))
+    stored = isinstance(element(x), IntegerType) or is_minifloat(element(x))
+    if not stored or not is_float(element(by.scale)):
         raise Unsupported(f"dequantization of {x.type} with {by.scale.type}")
     quantized = quantized_type(element(x), element(by.scale), shape(x), by)
     if quantized is not None:
@@ -58,23 +64,29 @@ def dequantized(build: GraphBuilder, x: SSAValue, by: Parameters) -> SSAValue:
         return build.op(DequantizeOp, source, result=result)
     scale, zero_point = _aligned(build, by.scale, by, x), by.zero_point
     real = build.cast(x, f32)
-    if zero_point is not None:
+    if zero_point is not None and not _is_zero(zero_point):
         real = build.op(SubOp, real, build.cast(_aligned(build, zero_point, by, x), f32))
     return build.cast(build.op(MulOp, real, build.cast(scale, f32)), element(by.scale))
 
 
 def quantized(
-    build: GraphBuilder, x: SSAValue, by: Parameters, storage: IntegerType | None = None
+    build: GraphBuilder,
+    x: SSAValue,
+    by: Parameters,
+    storage: Attribute | None = None,
+    saturate: bool = True,
 ) -> SSAValue:
     """
-    Returns `saturate(round(x / scale) + zero_point)`, as integers of the zero point's type, or of
-    type `storage`.
+    Returns `saturate(round(x / scale) + zero_point)`, as elements of the zero point's type, or of
+    type `storage`. Minifloats are rounded once, after the sum.
     """
-    target: Attribute | None = storage if by.zero_point is None else element(by.zero_point)
-    if not isinstance(target, IntegerType) or target.width.data > 16:
-        raise Unsupported(f"quantization to {target}")
+    target = storage if by.zero_point is None else element(by.zero_point)
     if not is_float(element(x)):
         x = build.cast(x, f32)
+    if target is not None and is_minifloat(target):
+        return _as_minifloats(build, x, by, target, saturate)
+    if not isinstance(target, IntegerType) or target.width.data > 16:
+        raise Unsupported(f"quantization to {target}")
     static = quantized_type(target, element(x), shape(x), by)
     if static is not None:
         result = build.op(QuantizeOp, x, result=TensorType(static, shape(x)))
@@ -87,6 +99,23 @@ def quantized(
     low, high = storage_range(target)
     clipped = build.op(ClipOp, rounded, min=float(low), max=float(high))
     return build.cast(clipped, target)
+
+
+def _as_minifloats(
+    build: GraphBuilder, x: SSAValue, by: Parameters, target: Attribute, saturate: bool
+) -> SSAValue:
+    """Returns `x / scale + zero_point`, in f32, as minifloats."""
+    scale = build.cast(_aligned(build, by.scale, by, x), f32)
+    quotient = build.op(DivOp, build.cast(x, f32), scale)
+    if by.zero_point is not None and not _is_zero(by.zero_point):
+        zero_point = _aligned(build, by.zero_point, by, x)
+        quotient = build.op(AddOp, quotient, build.cast(zero_point, f32))
+    return build.cast(quotient, target, saturate=saturate)
+
+
+def _is_zero(value: SSAValue) -> bool:
+    array = known_array(value)
+    return array is not None and not array.astype(np.float32).any()
 
 
 def storage_cast(build: GraphBuilder, x: SSAValue, target: Attribute) -> SSAValue:

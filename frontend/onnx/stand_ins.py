@@ -10,6 +10,7 @@ from onnx.defs import OpSchema
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from ...semantics.arrays import interface_dtype
 from .builder import element, known_array, shape, size
 from .element_types import ELEMENTS, onnx_code
 
@@ -36,7 +37,11 @@ def inferred_types(
     if schema is None or schema.domain or len(values) < len(named):
         return {}
     small = {n: known_array(v) for n, v in values.items() if size(v) <= _SMALL}
-    data = {n: numpy_helper.from_array(a.copy()) for n, a in small.items() if a is not None}
+    data = {
+        n: numpy_helper.from_array(a.astype(interface_dtype(element(values[n]))))
+        for n, a in small.items()
+        if a is not None
+    }
     types = {n: type_proto(v) for n, v in values.items()}
     try:
         found = onnx.shape_inference.infer_node_outputs(schema, proto, types, data)

@@ -21,9 +21,9 @@ from ...errors import ModelError
 from ...glow_dialects.blob import BlobAttr
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.constant import ConstantOp
-from ...semantics.arrays import INLINE_ELEMENTS, make_constant, numpy_dtype
+from ...semantics.arrays import INLINE_ELEMENTS, lazy_constant, make_constant, numpy_dtype
 from ...wording import counted
-from .element_types import PACKED, check_shape, element_of_onnx, type_name
+from .element_types import check_shape, element_of_onnx, shared_bits, type_name
 from .load import Model
 from .problems import Unsupported
 from .wire import MARKER, payload_of
@@ -46,14 +46,13 @@ class WeightReader:
         Raises ModelError if the tensor is malformed or its external data are missing or unsafe, and
         Unsupported if its element type has no counterpart. `what` names the tensor in messages.
         """
-        packed = PACKED.get(tensor.data_type)
-        element = packed or element_of_onnx(tensor.data_type, what)
+        element = element_of_onnx(tensor.data_type, what)
         shape = list(tensor.dims)
         check_shape(shape, what, self.max_elements)
         if tensor.HasField("segment"):
             raise Unsupported(f"{what} is split into segments")
-        if packed is not None:
-            return self._unpacked(tensor, packed, what)
+        if bits := shared_bits(element):
+            return self._unpacked(tensor, element, bits, what)
         size = prod(shape) * element_bytes(element)
         if tensor.data_location == TensorProto.EXTERNAL:
             return _by_reference(self._external(tensor, size, what), element, shape)
@@ -64,22 +63,31 @@ class WeightReader:
             return _from_raw(tensor, size, element, what)
         return make_constant(_typed_array(tensor, what, element), tensor.name or what, element)
 
-    def _unpacked(self, tensor: TensorProto, element: Attribute, what: str) -> ConstantOp:
-        """Returns two elements share a byte in ONNX; each has a byte here."""
-        whole = TensorProto()
-        whole.CopyFrom(tensor)
-        size = (prod(tensor.dims) + 1) // 2
-        data = b""
+    def _unpacked(
+        self, tensor: TensorProto, element: Attribute, bits: int, what: str
+    ) -> ConstantOp:
+        """
+        Returns a constant whose elements share bytes in ONNX; each has a byte here. Those that are
+        in a file are unpacked each time that they are read.
+        """
+        size, hint = -(-prod(tensor.dims) * bits // 8), tensor.name or what
         if tensor.data_location == TensorProto.EXTERNAL:
-            data = self._external(tensor, size, what).data.read()
+            packed = self._external(tensor, size, what)
         elif (place := payload_of(tensor)) is not None:
             _expect_bytes(tensor, place[1], size, what)
-            data = self._embedded(tensor, place, what).data.read()
-        if data:
-            whole.ClearField("external_data")
-            whole.data_location = TensorProto.DEFAULT
-            whole.raw_data = bytes(data)
-        return make_constant(_typed_array(whole, what, element), tensor.name or what, element)
+            packed = self._embedded(tensor, place, what)
+        else:
+            if tensor.HasField("raw_data"):
+                _expect_bytes(tensor, len(tensor.raw_data), size, what)
+            return make_constant(_typed_array(tensor, what, element), hint, element)
+        alone = TensorProto(data_type=tensor.data_type, dims=tensor.dims)
+
+        def unpack() -> np.ndarray:
+            whole = TensorProto(raw_data=bytes(packed.data.read()))
+            whole.MergeFrom(alone)
+            return _typed_array(whole, what, element)
+
+        return lazy_constant(list(tensor.dims), element, hint, unpack)
 
     def _embedded(self, tensor: TensorProto, place: tuple[int, int], what: str) -> BlobAttr:
         """Returns data inside the model itself, at a place that `wire.strip_payloads` found."""

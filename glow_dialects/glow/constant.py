@@ -17,7 +17,7 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike
 
 from ..blob import BlobAttr
-from ..elements import is_float, is_integer, storage_type, type_bytes
+from ..elements import is_float, is_integer, is_minifloat, storage_type, type_bytes
 from ..operator import Call, element_of
 from .base import Node, OnlyMovesData
 
@@ -103,6 +103,6 @@ class SplatOp(Node):
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         element = storage_type(element_of(call.results[0]))
-        if not (is_float(element) or is_integer(element)):
+        if not (is_float(element) or is_integer(element) or is_minifloat(element)):
             raise call.fail(f"expected float or integer elements, found {call.results[0]}")
         return call.results

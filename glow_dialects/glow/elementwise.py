@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 from xdsl.irdl import operand_def, result_def
 
-from ..elements import is_integer
+from ..elements import is_integer, is_minifloat
 from ..operator import Call, expect_float, expect_number, expect_same_element
 from ..scalar import Expr
 from .base import DataParallel
@@ -83,7 +83,8 @@ class Comparison(Binary, abc.ABC):
 
     @classmethod
     def result_element(cls, call: Call) -> Attribute:
-        expect_same_element(call)
+        if is_minifloat(expect_same_element(call)):
+            raise call.fail(f"expected floats of 16 bits or more, found {call.operands[0]}")
         return i1
 
 

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..elements import compute_type, is_float
-from ..operator import Call, expect_axis, expect_number
+from ..operator import Call, expect_axis, expect_number, expect_rank
 from .base import AcceptsEpilogue, Node
 from .structured import Structured
 
@@ -290,6 +290,7 @@ class ScatterOp(Node):
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         expect_indices(call, 1)
+        expect_rank(call, 1, 1, "indices")
         data, updates = call.shape(0), call.shape(2)
         if len(data) != 2 or not data[0]:
             raise call.fail(f"expected data with rows, found {call.operands[0]}")

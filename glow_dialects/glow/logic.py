@@ -6,11 +6,19 @@ from __future__ import annotations
 
 import abc
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from ..elements import compute_type, element_bytes, is_float, is_integer
+from ..elements import (
+    compute_type,
+    element_bytes,
+    is_float,
+    is_integer,
+    is_minifloat,
+    is_narrow_storage,
+)
+from ..minifloats import ROUNDINGS, converted
 from ..operator import Call, element_of
 from ..scalar import Expr, Primitive, apply, bitcast, select
 from .base import DataParallel
@@ -228,6 +236,10 @@ class CastOp(DataParallel):
     Conversion to the element type of the result: floats to integers truncate towards zero, numbers
     to i1 test for nonzero.
 
+    A number that is too large for a minifloat becomes the largest one with `saturate`, and infinite
+    or NaN without. `rounding` (`up`, `down` or `nearest`) is how a number becomes a power of two,
+    which f8E8M0FNU is.
+
     ```mlir
     %r = glow.cast %x : (tensor<4xf32>) -> tensor<4xf16>
     ```
@@ -236,6 +248,8 @@ class CastOp(DataParallel):
     name = "glow.cast"
 
     input = operand_def()
+    saturate = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(1, i1))
+    rounding = prop_def(StringAttr, default_value=StringAttr("up"))
     result = result_def()
 
     @classmethod
@@ -243,20 +257,25 @@ class CastOp(DataParallel):
         if len(call.results) != 1:
             raise call.fail("expected a result type, which says what to convert to")
         for element in (call.element(0), element_of(call.results[0])):
-            if not (is_float(element) or is_integer(element)):
+            if not (is_float(element) or is_integer(element) or is_minifloat(element)):
                 raise call.fail(f"expected float or integer elements, found {element}")
+        if call.get("rounding") not in ROUNDINGS:
+            raise call.fail(f"expected a rounding of {ROUNDINGS}, found {call.get('rounding')!r}")
         return element_of(call.results[0])
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        return apply(Primitive.CONVERT, X)
+        source, target = call.element(0), element_of(call.results[0])
+        if not (is_minifloat(source) or is_minifloat(target)):
+            return apply(Primitive.CONVERT, X)
+        return converted(X, source, target, call.get("saturate"), call.get("rounding"))
 
 
 @irdl_op_definition
 class BitcastOp(DataParallel):
     """
-    The bits of a number as a number of another type of the same width: f32, f64, or an integer of 8
-    bits or more.
+    The bits of a number as a number of another type that has as many bytes: f32, f64, a float of up
+    to 8 bits, or an integer of 8 bits or more.
 
     ```mlir
     %r = glow.bitcast %x : (tensor<4xf32>) -> tensor<4xui32>
@@ -274,8 +293,11 @@ class BitcastOp(DataParallel):
             raise call.fail("expected a result type, which says what to take the bits for")
         source, result = call.element(0), element_of(call.results[0])
         for element in (source, result):
-            if compute_type(element) != element or element == i1:
-                raise call.fail(f"expected elements f32, f64 or integers, found {element}")
+            if compute_type(element) != element or element == i1 or is_narrow_storage(element):
+                raise call.fail(
+                    "expected floats of 64, 32 or at most 8 bits, or integers of at least 8, "
+                    f"found {element}"
+                )
         if element_bytes(source) != element_bytes(result):
             raise call.fail(f"expected a result as wide as {source}, found {result}")
         return result

@@ -118,10 +118,9 @@ class SoftmaxOp(_AlongAxis):
 
     name = "glow.softmax"
     FORMULA: ClassVar[str] = """
-        result[i.., j at axis] = power[i.., j] / total[i..]
+        result[i.., j at axis] = exp(input[i.., j at axis] - peak[i..]) / total[i..]
         where peak[i..] = max(j) input[i.., j at axis];
-              power[i.., j] = exp(input[i.., j at axis] - peak[i..]);
-              total[i..] = sum(j) power[i.., j]
+              total[i..] = sum(j) exp(input[i.., j at axis] - peak[i..])
     """
 
 

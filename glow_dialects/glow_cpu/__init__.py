@@ -13,9 +13,9 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from ..glow.base import Node, nodes_of
-from . import blocked, dot, packed, sparse, winograd
+from . import blocked, dot, narrow_weights, packed, sparse, winograd
 
-NODES: list[type[Node]] = nodes_of(blocked, packed, dot, winograd, sparse)
+NODES: list[type[Node]] = nodes_of(*(blocked, packed, dot, winograd, sparse, narrow_weights))
 GLOW_CPU = Dialect("glow_cpu", [*NODES])
 
 __all__ = ["GLOW_CPU", "NODES"]

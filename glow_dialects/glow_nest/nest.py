@@ -79,6 +79,8 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Nest:
+    """A perfect loop nest. One that writes nothing prefetches what it reads."""
+
     parallel: tuple[Dim, ...]
     writes: tuple[Access, ...]
     body: Body
@@ -211,7 +213,7 @@ def simplified(nest: Nest) -> Nest:
 
 
 def _reach(nest: Nest, dim: Dim) -> int:
-    stride = nest.writes[0].stride(dim)
+    stride = nest.writes[0].stride(dim) if nest.writes else 0
     return abs(stride) if isinstance(stride, int) else 0
 
 
@@ -252,7 +254,7 @@ def _deep(nest: Nest) -> list[Access]:
 def _flipped(nest: Nest) -> Nest:
     """Turns parallel dimensions around along which the first write runs backwards."""
     for dim in nest.parallel:
-        stride = nest.writes[0].stride(dim)
+        stride = nest.writes[0].stride(dim) if nest.writes else 0
         if isinstance(stride, int) and stride < 0:
             nest = mapped(nest, lambda place, dim=dim: _flip(place, dim))
     return nest

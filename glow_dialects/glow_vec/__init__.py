@@ -20,10 +20,9 @@ from .lanes import (
     PredicateAttr,
     RemOp,
     SelectOp,
-    StepOp,
     lanes,
 )
-from .memory import GatherOp, PrefetchOp, ScatterOp
+from .memory import GatherOp, PrefetchOp
 from .products import (
     DOT_RULES,
     DotKind,
@@ -47,7 +46,7 @@ from .tiles import (
 GLOW_VEC = Dialect(
     "glow_vec",
     [
-        *(CastOp, CmpOp, DotOp, GatherOp, PrefetchOp, RemOp, ScatterOp, SelectOp, StepOp),
+        *(CastOp, CmpOp, DotOp, GatherOp, PrefetchOp, RemOp, SelectOp),
         *(TileConfigureOp, TileDotOp, TileLoadOp, TileReleaseOp, TileStoreOp, TileZeroOp),
     ],
     [CastKindAttr, DotKindAttr, PredicateAttr, TileProductAttr],
@@ -69,9 +68,7 @@ __all__ = [
     "PredicateAttr",
     "PrefetchOp",
     "RemOp",
-    "ScatterOp",
     "SelectOp",
-    "StepOp",
     "TileConfigureOp",
     "TileDotOp",
     "TileLoadOp",

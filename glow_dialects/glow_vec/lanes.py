@@ -271,27 +271,3 @@ class RemOp(IRDLOperation):
         element = t.element_type if isinstance(t, VectorType) else t
         if not isinstance(element, FLOAT_TYPES):
             raise VerifyException(f"expected floats, found {t}")
-
-
-@irdl_op_definition
-class StepOp(IRDLOperation):
-    """
-    The number of each lane: 0, 1, 2, and so on.
-
-    ```mlir
-    %lanes = glow_vec.step : vector<8xindex>
-    ```
-    """
-
-    name = "glow_vec.step"
-
-    result = result_def(INDEX_VECTOR)
-
-    traits = traits_def(Pure())
-    assembly_format = "attr-dict `:` type($result)"
-
-    def __init__(self, result_type: VectorType):
-        super().__init__(result_types=[result_type])
-
-    def verify_(self) -> None:
-        lanes(self.result.type)

@@ -1,4 +1,4 @@
-"""Access to memory by lanes: gather, scatter and prefetch."""
+"""Access to memory by lanes: gather and prefetch."""
 
 from __future__ import annotations
 
@@ -36,18 +36,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...wording import counted
 from .lanes import INDEX_VECTOR, MASK, expect_lanes, lanes
-
-
-def _verify_access(op: GatherOp | ScatterOp, vector: SSAValue) -> None:
-    number = lanes(vector.type)
-    expect_lanes(number, op.offsets, op.mask)
-    memory = cast(MemRefType, op.base.type)
-    _expect_indices(memory, op.indices)
-    if not memory.get_shape():
-        raise VerifyException(f"expected a base of at least one dimension, found {memory}")
-    element = cast(VectorType, vector.type).element_type
-    if memory.element_type != element:
-        raise VerifyException(f"expected lanes of {memory.element_type}, found {element}")
 
 
 def _expect_indices(memory: MemRefType, indices: Sequence[SSAValue]) -> None:
@@ -102,48 +90,14 @@ class GatherOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        _verify_access(self, self.result)
-
-
-@irdl_op_definition
-class ScatterOp(IRDLOperation):
-    """
-    Stores lane `i` to `base[..., last + offsets[i]]` where the mask is true. Offsets as in
-    `glow_vec.gather`; if two are equal, the higher lane is what remains.
-
-    ```mlir
-    glow_vec.scatter %value, %base[%i, %j] [%offsets], %mask
-        : vector<8xf32>, memref<4x9xf32>, vector<8xindex>, vector<8xi1>
-    ```
-    """
-
-    name = "glow_vec.scatter"
-
-    value = operand_def(VectorType)
-    base = operand_def(MemRefType)
-    indices = var_operand_def(IndexTypeConstr)
-    offsets = operand_def(INDEX_VECTOR)
-    mask = operand_def(MASK)
-
-    traits = traits_def(MemoryWriteEffect())
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    assembly_format = (
-        "$value `,` $base `[` $indices `]` ` ` `[` $offsets `]` `,` $mask attr-dict `:` "
-        "type($value) `,` type($base) `,` type($offsets) `,` type($mask)"
-    )
-
-    def __init__(
-        self,
-        value: SSAValue,
-        base: SSAValue,
-        indices: Sequence[SSAValue | Operation],
-        offsets: SSAValue,
-        mask: SSAValue,
-    ):
-        super().__init__(operands=[value, base, indices, offsets, mask])
-
-    def verify_(self) -> None:
-        _verify_access(self, self.value)
+        expect_lanes(lanes(self.result.type), self.offsets, self.mask)
+        memory = cast(MemRefType, self.base.type)
+        _expect_indices(memory, self.indices)
+        if not memory.get_shape():
+            raise VerifyException(f"expected a base of at least one dimension, found {memory}")
+        element = cast(VectorType, self.result.type).element_type
+        if memory.element_type != element:
+            raise VerifyException(f"expected lanes of {memory.element_type}, found {element}")
 
 
 _LOCALITIES = range(4)

@@ -11,7 +11,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...errors import CompileError
 from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from ...glow_dialects.glow_nest.attributes import SplitAttr
 from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
@@ -19,12 +18,12 @@ from ...glow_dialects.glow_nest.nest import Nest, Repeat
 from ...glow_dialects.glow_nest.ops import NestOp, StepOp
 from ...glow_dialects.glow_nest.schedule import Split
 from ...glow_dialects.glow_nest.steps import KernelSteps
-from ...passes.collector import without_garbage_collection
 from ...passes.levels import SCHEDULED
 from ...passes.looked_at import each
-from .kernel_errors import kernels_of, of_kernel
+from .kernel_errors import expect_threads, for_kernels
 from .main import THREADS, main_of
 from .threads.divided_loops import Divided, divided_loops
+from .threads.hazards import Hazards, MemoryUse
 from .threads.nest_split import split_of
 from .threads.overlap import may_meet, nests_of, reads_of
 
@@ -46,39 +45,23 @@ class DivideNestsPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.threads < 1:
-            raise CompileError(f"expected threads to be at least 1, found {self.threads}")
+        expect_threads(self.threads)
         if self.threads == 1:
             return
-        number = IntegerAttr(self.threads, i64)
-        with without_garbage_collection():
-            main_of(op).attributes[THREADS] = number
-            for kernel in each(kernels_of(op)):
-                if kernel.threads is None:
-                    with of_kernel(kernel):
-                        divide_nests(kernel, self.threads)
-                    kernel.threads = number
+        main_of(op).attributes[THREADS] = IntegerAttr(self.threads, i64)
+        for_kernels(op, lambda kernel: divide_nests(kernel, self.threads))
 
 
 def divide_nests(kernel: KernelOp, threads: int) -> None:
-    """Divides the work of a kernel between threads."""
+    """Divides the work of a kernel between threads, unless it is divided."""
+    if kernel.threads is not None:
+        return
+    kernel.threads = IntegerAttr(threads, i64)
     steps = KernelSteps(kernel)
     tree = steps.tree()
     divided = divided_loops(tree, threads)
     values = {steps.buffer(op.result): op.result for op in steps.scratch()}
     _Divider(steps, threads, divided, values).run(kernel.body.block)
-
-
-@dataclass
-class _Done:
-    """Accesses since the last barrier."""
-
-    reads: Sequence[Access]
-    writes: Sequence[Access]
-    alone: bool
-    """Whether thread 0 made them."""
-    loop: Dim | None = None
-    """The loop in another iteration of which the accesses were made, if they were."""
 
 
 class _Divider:
@@ -99,7 +82,7 @@ class _Divider:
         self._threads = threads
         self._loops = divided
         self._scratch = scratch
-        self._done: list[_Done] = []
+        self._hazards = Hazards(may_meet)
 
     def run(self, block: Block) -> None:
         for op in each(list(block.ops)):
@@ -135,10 +118,10 @@ class _Divider:
             return
         if op.count > 1:
             # a thread may be an iteration ahead of others
-            self._done += self._ahead(op.body.block, step.dim)
+            self._hazards.open += self._ahead(op.body.block, step.dim)
         self.run(op.body.block)
 
-    def _ahead(self, block: Block, loop: Dim) -> Iterator[_Done]:
+    def _ahead(self, block: Block, loop: Dim) -> Iterator[MemoryUse[Access]]:
         """Yields what threads do in another iteration of a loop."""
         for op in block.ops:
             step = self._steps.step_of.get(op)
@@ -149,26 +132,13 @@ class _Divider:
                 if isinstance(op, NestOp) and isinstance(step, Nest) and not step.is_empty:
                     divided = self._split(op, step) is not None
                 for nest in nests_of([step]):
-                    yield _Done(reads_of(nest), nest.writes, not divided, loop)
+                    yield MemoryUse(reads_of(nest), nest.writes, not divided, loop)
 
     def _meet(
         self, op: Operation, nests: Sequence[Nest], alone: bool, private: Sequence[Buffer] = ()
     ) -> None:
-        """Adds a barrier if an operation needs one; its nests then count as done."""
+        """Adds a barrier if an operation needs one; its nests then count as begun."""
         reads = [a for n in nests for a in reads_of(n) if a.buffer not in private]
         writes = [a for n in nests for a in n.writes if a.buffer not in private]
-        now = _Done(reads, writes, alone)
-        if any(_conflict(before, now) for before in self._done):
+        if self._hazards.need_barrier(MemoryUse(reads, writes, alone)):
             Rewriter.insert_op(BarrierOp.create(), InsertPoint.before(op))
-            self._done.clear()
-        self._done.append(now)
-
-
-def _conflict(before: _Done, now: _Done) -> bool:
-    if before.alone and now.alone:
-        return False
-    return (
-        may_meet(before.writes, now.reads, before.loop)
-        or may_meet(before.writes, now.writes, before.loop)
-        or may_meet(before.reads, now.writes, before.loop)
-    )

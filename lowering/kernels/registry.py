@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
+from ...glow_dialects.glow.elementwise import X
 from ...glow_dialects.glow.structured import Structured
 from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim, Index, View
 from ...glow_dialects.glow_nest.body import Body
@@ -202,9 +203,13 @@ class Kernel:
         with self._inside(Repeat(dim)):
             yield
 
-    def list_nonzeros(self, dim: Dim, source: Access) -> NumberList:
-        """Returns a list of the values of `dim` for which `source` is not zero."""
-        numbers, count = self.scratch((dim.size,), i32), self.scratch((), i32)
+    def list_nonzeros(self, dim: Dim, source: Access, numbers: View | None = None) -> NumberList:
+        """
+        Returns a list of the values of `dim` for which `source` is not zero; in `numbers` (i32), if
+        that is given.
+        """
+        numbers = numbers or self.scratch((dim.size,), i32)
+        count = self.scratch((), i32)
         made = NumberList(dim, numbers[[dim]], count[()])
         self._current.append(Listing(made, source))
         return made
@@ -239,10 +244,16 @@ class Kernel:
         write: Access,
         operands: Sequence[Access],
         value: Expr,
+        reduced: Sequence[Dim] = (),
+        reduction: Reduction | None = None,
     ) -> None:
-        """Computes `write = value(operands)` at each point."""
+        """
+        Computes `write = value(operands)` at each point; with a reduction,
+        `write = value(reduction, operands)`.
+        """
         body = Body((value,), (write.element,))
-        self.nest(Nest(tuple(dims), (write,), body, tuple(operands)))
+        nest = Nest(tuple(dims), (write,), body, tuple(operands), reduction, tuple(reduced))
+        self.nest(nest)
 
     def copy(self, dims: Sequence[Dim], write: Access, read: Access) -> None:
         """Computes `write = read` at each point, and converts if the element types differ."""
@@ -250,7 +261,11 @@ class Kernel:
         if read.element == element:
             self.nest(Nest(tuple(dims), (write,), Body.passing(element), (read,), raw=True))
         else:
-            self.map(dims, write, (read,), convert(Expr.argument(0), element))
+            self.map(dims, write, (read,), convert(X, element))
+
+    def prefetch(self, dims: Sequence[Dim], read: Access) -> None:
+        """Prefetches what is read at each point."""
+        self.nest(Nest(tuple(dims), (), Body((), ()), (read,)))
 
     def fill(self, view: View, value: float) -> None:
         """Sets every element."""
@@ -261,26 +276,29 @@ class Kernel:
         self,
         dims: Sequence[Dim],
         reduced: Sequence[Dim],
-        reduction: Reduction,
+        reduction: Reduction | None,
         place: Sequence[Index],
         operands: Sequence[Access] = (),
-        value: Expr | None = None,
+        value: Expr = X,
     ) -> None:
-        """Computes `result[place] = epilogue(value(reduction, operands))` at each point."""
-        self._write(dims, reduced, reduction, [place], operands, [value or Expr.argument(0)])
+        """
+        Computes `result[place] = epilogue(value(reduction, operands))` at each point; without a
+        reduction, `epilogue(value(operands))`.
+        """
+        self.finish_tile(dims, [place], operands, [value], reduced, reduction)
 
     def finish(
         self,
         dims: Sequence[Dim],
         place: Sequence[Index],
         operands: Sequence[Access],
-        value: Expr | None = None,
+        value: Expr = X,
     ) -> None:
         """
         Computes `result[place] = epilogue(value(operands))` at each point; the value is by default
         the operand.
         """
-        self._write(dims, (), None, [place], operands, [value or Expr.argument(0)])
+        self.finish_tile(dims, [place], operands, [value])
 
     def finish_tile(
         self,
@@ -288,21 +306,12 @@ class Kernel:
         places: Sequence[Sequence[Index]],
         operands: Sequence[Access],
         values: Sequence[Expr],
+        reduced: Sequence[Dim] = (),
+        reduction: Reduction | None = None,
     ) -> None:
         """
         Computes `result[places[i]] = epilogue(values[i](operands))` for several places at once.
         """
-        self._write(dims, (), None, places, operands, values)
-
-    def _write(
-        self,
-        dims: Sequence[Dim],
-        reduced: Sequence[Dim],
-        reduction: Reduction | None,
-        places: Sequence[Sequence[Index]],
-        operands: Sequence[Access],
-        values: Sequence[Expr],
-    ) -> None:
         epilogue, result = self.epilogue, self.result
         own = len(operands) + (reduction is not None)
         views = [result, *epilogue.extras] if epilogue.in_place else epilogue.extras
@@ -314,17 +323,11 @@ class Kernel:
             for i, value in enumerate(values):
                 at = i * len(views)
                 written += epilogue.body.applied([value, *given[at : at + len(views)]])
-        self.nest(
-            Nest(
-                tuple(dims),
-                tuple(result[place] for place in places),
-                Body(tuple(written), (result.element,) * len(places)),
-                (*operands, *extras),
-                reduction,
-                tuple(reduced),
-                in_place=epilogue.in_place,
-            )
-        )
+        writes = tuple(result[place] for place in places)
+        body = Body(tuple(written), (result.element,) * len(places))
+        reads = (*operands, *extras)
+        whole = Nest(tuple(dims), writes, body, reads, reduction, tuple(reduced))
+        self.nest(replace(whole, in_place=epilogue.in_place))
 
 
 def view_dims(view: View, prefix: str = "d") -> tuple[Dim, ...]:

@@ -106,35 +106,6 @@ def convert_integer(op: Operation, fn: FunctionConverter) -> None:
     fn.define(op.results[0], fn.binary(kind, *fn.values(op.operands)))
 
 
-@converts(arith.FloorDivSIOp, arith.CeilDivSIOp)
-def convert_rounded_division(op: Operation, fn: FunctionConverter) -> None:
-    """
-    Computes the truncated quotient, and corrects it where the remainder is not 0 and the rounding
-    was wrong.
-    """
-    a, b = fn.values(op.operands)
-    t = a.type
-    zero = fn.number(0, t)
-    floor = isinstance(op, arith.FloorDivSIOp)
-    quotient = fn.binary(llvm.SDivOp, a, b)
-    inexact = fn.compare(ICmpPredicateFlag.NE, fn.binary(llvm.SRemOp, a, b), zero)
-    # truncation rounded up if the exact quotient is negative
-    wrong = ICmpPredicateFlag.SLT if floor else ICmpPredicateFlag.SGE
-    rounded = fn.compare(wrong, fn.binary(llvm.XOrOp, a, b), zero)
-    correct = fn.binary(llvm.AndOp, inexact, rounded)
-    corrected = fn.binary(llvm.AddOp, quotient, fn.number(-1 if floor else 1, t))
-    fn.define(op.results[0], fn.emit(lx.SelectOp, (correct, corrected, quotient), t))
-
-
-@converts(arith.CeilDivUIOp)
-def convert_ceildivui(op: arith.CeilDivUIOp, fn: FunctionConverter) -> None:
-    a, b = fn.values(op.operands)
-    quotient, remainder = fn.binary(llvm.UDivOp, a, b), fn.binary(llvm.URemOp, a, b)
-    inexact = fn.compare(ICmpPredicateFlag.NE, remainder, fn.number(0, a.type))
-    one = fn.emit(llvm.ZExtOp, (inexact,), a.type)
-    fn.define(op.result, fn.binary(llvm.AddOp, quotient, one))
-
-
 _FLOAT: dict[type[Operation], type[Operation]] = {
     arith.AddfOp: llvm.FAddOp,
     arith.SubfOp: llvm.FSubOp,
@@ -143,35 +114,21 @@ _FLOAT: dict[type[Operation], type[Operation]] = {
     arith.NegfOp: llvm.FNegOp,
     arith.MaximumfOp: lx.MaximumOp,
     arith.MinimumfOp: lx.MinimumOp,
-    arith.MaxnumfOp: llvm.VectorFMaxOp,
-    arith.MinnumfOp: llvm.VectorFMinOp,
     glow_vec.RemOp: llvm.FRemOp,
     math.AbsFOp: llvm.FAbsOp,
-    math.AcosOp: lx.ACosOp,
-    math.AsinOp: lx.ASinOp,
-    math.AtanOp: lx.ATanOp,
-    math.Atan2Op: lx.ATan2Op,
     math.CeilOp: llvm.FCeilOp,
-    math.CopySignOp: llvm.FCopySignOp,
     math.CosOp: llvm.FCosOp,
-    math.CoshOp: lx.CoshOp,
     math.Exp2Op: llvm.FExp2Op,
     math.ExpOp: llvm.FExpOp,
     math.FloorOp: llvm.FFloorOp,
-    math.Log10Op: lx.Log10Op,
-    math.Log2Op: llvm.FLog2Op,
     math.LogOp: llvm.FLogOp,
     math.PowFOp: llvm.FPowOp,
     # programs run in the default rounding mode, to even; where the machine has no instruction for
     # it, `rint` is a function of C99, but `roundeven` is missing in many libraries
     math.RoundEvenOp: lx.RintOp,
-    math.RoundOp: lx.RoundOp,
     math.SinOp: llvm.FSinOp,
-    math.SinhOp: lx.SinhOp,
     math.SqrtOp: llvm.FSqrtOp,
-    math.TanOp: lx.TanOp,
     math.TanhOp: lx.TanhOp,
-    math.TruncOp: lx.FTruncOp,
 }
 _FUSABLE = {llvm.FAddOp, llvm.FSubOp, llvm.FMulOp}
 

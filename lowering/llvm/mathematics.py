@@ -1,9 +1,9 @@
-"""Conversion of what `math` has beyond intrinsics of LLVM: mostly calls of the C library."""
+"""Conversion of fused multiply-add, and of the function of `math` that is no intrinsic of LLVM."""
 
 from __future__ import annotations
 
 from xdsl.dialects import llvm, math, vector
-from xdsl.dialects.builtin import Float64Type, SymbolRefAttr, VectorType, f16, f32
+from xdsl.dialects.builtin import SymbolRefAttr, VectorType, f16, f32, f64
 from xdsl.ir import Operation, SSAValue
 
 from ...glow_dialects import llvm_extended as lx
@@ -12,18 +12,7 @@ from .bfloat import is_bf16, round_to_bf16, to_f32, widened
 from .control import make_call
 from .function import FunctionConverter, converts
 from .rounding import fused_f16
-from .types import element_of, i1, int_attr
-
-LIBRARY: dict[type[Operation], str] = {
-    math.AcoshOp: "acosh",
-    math.AsinhOp: "asinh",
-    math.AtanhOp: "atanh",
-    math.CbrtOp: "cbrt",
-    math.ErfOp: "erf",
-    math.ExpM1Op: "expm1",
-    math.Log1pOp: "log1p",
-}
-"""Functions of libm, in their names for doubles; those for floats end with an f."""
+from .types import element_of
 
 
 @converts(math.FmaOp, vector.FMAOp)
@@ -37,42 +26,25 @@ def convert_fma(op: Operation, fn: FunctionConverter) -> None:
     fn.define(op.results[0], widened(fn, llvm.FMAOp, operands, t, flags))
 
 
-@converts(math.RsqrtOp)
-def convert_rsqrt(op: math.RsqrtOp, fn: FunctionConverter) -> None:
-    flags = fastmath(op.properties.get("fastmath"))
+@converts(math.ErfOp)
+def convert_erf(op: math.ErfOp, fn: FunctionConverter) -> None:
+    """Emits one call of the C library for each lane, in f32 for 16-bit floats."""
     value = fn.value(op.operand)
     t = value.type
-    root = widened(fn, llvm.FSqrtOp, (value,), t, flags)
-    fn.define(op.result, widened(fn, llvm.FDivOp, (fn.number(1.0, t), root), t, flags))
-
-
-@converts(math.AbsIOp)
-def convert_absi(op: math.AbsIOp, fn: FunctionConverter) -> None:
-    value = fn.value(op.operand)
-    properties = {"is_int_min_poison": int_attr(0, i1)}
-    fn.define(op.result, fn.emit(lx.AbsOp, (value,), value.type, properties))
-
-
-@converts(*LIBRARY)
-def convert_library_call(op: Operation, fn: FunctionConverter) -> None:
-    """Emits one call for each lane, in f32 for 16-bit floats."""
-    value = fn.value(op.operands[0])
-    t = value.type
-    name = LIBRARY[type(op)]
-    if isinstance(element_of(t), Float64Type):
-        fn.define(op.results[0], _call_lanes(fn, name, value, op))
+    if element_of(t) == f64:
+        fn.define(op.result, _call_lanes(fn, "erf", value))
         return
     if element_of(t) != f32:
         value = to_f32(fn, value)
-    result = _call_lanes(fn, name + "f", value, op)
+    result = _call_lanes(fn, "erff", value)
     if is_bf16(t):
         result = round_to_bf16(fn, result)
     elif t != result.type:
         result = fn.emit(llvm.FPTruncOp, (result,), t)
-    fn.define(op.results[0], result)
+    fn.define(op.result, result)
 
 
-def _call_lanes(fn: FunctionConverter, name: str, value: SSAValue, op: Operation) -> SSAValue:
+def _call_lanes(fn: FunctionConverter, name: str, value: SSAValue) -> SSAValue:
     t = value.type
     if not isinstance(t, VectorType):
         return _call(fn, name, value)

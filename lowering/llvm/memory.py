@@ -9,8 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...glow_dialects import llvm_extended as lx
-from ...glow_dialects.elements import extent, is_contiguous, offset_of, strides_of
+from ...glow_dialects.elements import extent, offset_of, strides_of
 from .failure import failure
 from .function import Buffer, FunctionConverter, converts
 from .linear import Linear, combine
@@ -18,8 +17,6 @@ from .types import (
     PTR,
     convert_type,
     element_size,
-    i1,
-    int_attr,
     memory_type,
     natural_alignment,
 )
@@ -125,54 +122,11 @@ def convert_view(op: memref.ViewOp, fn: FunctionConverter) -> None:
     fn.define_buffer(op.result, Buffer(source.base, byte_strides(t, op), start))
 
 
-def _mixed(
-    fn: FunctionConverter, static: Sequence[int], dynamic: Sequence[SSAValue]
-) -> list[Linear]:
-    rest = iter(dynamic)
-    return [fn.index(next(rest)) if s == DYNAMIC_INDEX else Linear(s) for s in static]
-
-
 @converts(memref.ReinterpretCastOp)
 def convert_reinterpret_cast(op: memref.ReinterpretCastOp, fn: FunctionConverter) -> None:
     source, t = fn.buffer(op.source), buffer_type(op.result, op)
-    (offset,) = _mixed(fn, op.static_offsets.get_values(), op.offsets)
-    scaled = offset.scaled(element_size(t.element_type))
+    if op.offsets:
+        raise failure(op, "expected a static offset")
     # the new offset counts from the source's pointer, not from its first element
-    fn.define_buffer(op.result, Buffer(source.base, byte_strides(t, op), source.start, scaled))
-
-
-@converts(memref.SubviewOp)
-def convert_subview(op: memref.SubviewOp, fn: FunctionConverter) -> None:
-    source, t = fn.buffer(op.source), buffer_type(op.result, op)
-    offsets = _mixed(fn, op.static_offsets.get_values(), op.offsets)
-    parts = list(zip(offsets, source.strides, strict=True))
-    offset = combine([(source.offset, 1), *parts])
+    offset = static_offset(t, op)
     fn.define_buffer(op.result, Buffer(source.base, byte_strides(t, op), source.start, offset))
-
-
-@converts(memref.CastOp)
-def convert_cast(op: memref.CastOp, fn: FunctionConverter) -> None:
-    source, t = fn.buffer(op.source), buffer_type(op.dest, op)
-    strides = byte_strides(t, op)
-    if strides != source.strides:
-        raise failure(op, f"expected the strides of {op.source.type}, found {t}")
-    fn.define_buffer(op.dest, source)
-
-
-@converts(memref.CopyOp)
-def convert_copy(op: memref.CopyOp, fn: FunctionConverter) -> None:
-    source, target = buffer_type(op.source, op), buffer_type(op.destination, op)
-    for t in (source, target):
-        byte_strides(t, op)
-        if not is_contiguous(t):
-            raise failure(op, f"expected dense memrefs, found {t}")
-    pointers = [_first_element(fn, op.destination), _first_element(fn, op.source)]
-    size = fn.number(element_size(target.element_type) * target.element_count())
-    fn.add(
-        lx.MemcpyOp.create(operands=(*pointers, size), properties={"isVolatile": int_attr(0, i1)})
-    )
-
-
-def _first_element(fn: FunctionConverter, value: SSAValue) -> SSAValue:
-    buffer = fn.buffer(value)
-    return fn.pointer(buffer.base, combine([(buffer.start, 1), (buffer.offset, 1)]))

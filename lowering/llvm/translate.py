@@ -43,20 +43,17 @@ def translate_module(module: ModuleOp) -> str:
     Returns one LLVM IR module for all functions. Raises CompileError, naming the operation, for
     anything that is not of the `llvm` dialect.
     """
-    names = Names()
-    functions = list(_functions(module))
-    bodies = [_definition(f, names) for f in functions if f.body.blocks]
-    defined = {f.sym_name.data for f in functions if f.body.blocks}
-    return _assemble(bodies, names, defined)
+    return translate_functions([f for f in _functions(module) if f.body.blocks])
 
 
-def translate_function(function: llvm.FuncOp, module: ModuleOp) -> str:
+def translate_functions(functions: Sequence[llvm.FuncOp]) -> str:
     """
-    Returns an LLVM IR module with one function of `module` and declarations of its callees, so that
-    each function can be compiled and cached alone. Raises CompileError like `translate_module`.
+    Returns an LLVM IR module with these functions and declarations of their other callees, so that
+    it can be compiled and cached alone. Raises CompileError like `translate_module`.
     """
     names = Names()
-    return _assemble([_definition(function, names)], names, {function.sym_name.data})
+    bodies = [_definition(f, names) for f in functions]
+    return _assemble(bodies, names, {f.sym_name.data for f in functions})
 
 
 def _functions(module: ModuleOp) -> Iterator[llvm.FuncOp]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
     VectorType,
+    f32,
+    f64,
     i1,
     i32,
 )
@@ -16,12 +18,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from .arithmetic import fastmath
-from .bfloat import is_bf16, round_to_bf16, to_f32
 from .failure import failure
 from .function import FunctionConverter, converts
 from .memory import as_stored, buffer_type, element_address, load, store
 from .types import (
-    FLOATS,
     PTR,
     array_of,
     convert_type,
@@ -99,29 +99,6 @@ def convert_store(op: vector.StoreOp, fn: FunctionConverter) -> None:
     store(fn, value, pointer, element_of(value.type))
 
 
-@converts(vector.MaskedLoadOp)
-def convert_masked_load(op: vector.MaskedLoadOp, fn: FunctionConverter) -> None:
-    pointer = vector_address(fn, op.base, op.indices, op)
-    operands = (pointer, fn.value(op.mask), as_stored(fn, fn.value(op.pass_thru)))
-    fn.define(op.result, masked_read(fn, lx.MaskedLoadOp, operands, op.result.type))
-
-
-def masked_read(
-    fn: FunctionConverter,
-    kind: type[Operation],
-    operands: Sequence[SSAValue],
-    result: Attribute,
-) -> SSAValue:
-    """Returns a masked load or a gather, of bytes for a vector of i1."""
-    t = convert_type(result)
-    stored = memory_type(t)
-    properties = {"alignment": natural_alignment(element_of(stored))}
-    value = fn.emit(kind, operands, stored, properties)
-    if stored == t:
-        return value
-    return fn.compare(llvm.ICmpPredicateFlag.NE, value, fn.number(0, stored))
-
-
 @converts(vector.MaskedStoreOp)
 def convert_masked_store(op: vector.MaskedStoreOp, fn: FunctionConverter) -> None:
     pointer = vector_address(fn, op.base, op.indices, op)
@@ -131,7 +108,7 @@ def convert_masked_store(op: vector.MaskedStoreOp, fn: FunctionConverter) -> Non
     fn.add(lx.MaskedStoreOp.create(operands=operands, properties=properties))
 
 
-def _lane_pointers(op: glow_vec.GatherOp | glow_vec.ScatterOp, fn: FunctionConverter) -> SSAValue:
+def _lane_pointers(op: glow_vec.GatherOp, fn: FunctionConverter) -> SSAValue:
     t = buffer_type(op.base, op)
     pointer = element_address(fn, op.base, op.indices, op)
     element = memory_type(convert_type(t.element_type))
@@ -147,17 +124,10 @@ def _lane_pointers(op: glow_vec.GatherOp | glow_vec.ScatterOp, fn: FunctionConve
 
 @converts(glow_vec.GatherOp)
 def convert_gather(op: glow_vec.GatherOp, fn: FunctionConverter) -> None:
-    pass_thru = as_stored(fn, fn.value(op.pass_thru))
-    operands = (_lane_pointers(op, fn), fn.value(op.mask), pass_thru)
-    fn.define(op.result, masked_read(fn, lx.MaskedGatherOp, operands, op.result.type))
-
-
-@converts(glow_vec.ScatterOp)
-def convert_scatter(op: glow_vec.ScatterOp, fn: FunctionConverter) -> None:
-    value = as_stored(fn, fn.value(op.value))
-    operands = (value, _lane_pointers(op, fn), fn.value(op.mask))
-    properties = {"alignment": natural_alignment(element_of(value.type))}
-    fn.add(lx.MaskedScatterOp.create(operands=operands, properties=properties))
+    t = convert_type(op.result.type)
+    operands = (_lane_pointers(op, fn), *fn.values((op.mask, op.pass_thru)))
+    properties = {"alignment": natural_alignment(element_of(t))}
+    fn.define(op.result, fn.emit(lx.MaskedGatherOp, operands, t, properties))
 
 
 @converts(glow_vec.PrefetchOp)
@@ -175,13 +145,6 @@ def convert_prefetch(op: glow_vec.PrefetchOp, fn: FunctionConverter) -> None:
 
 
 # lanes
-
-
-@converts(glow_vec.StepOp)
-def convert_step(op: glow_vec.StepOp, fn: FunctionConverter) -> None:
-    t = convert_type(op.result.type)
-    assert isinstance(t, VectorType)
-    fn.define(op.result, lane_numbers(fn, t))
 
 
 @converts(vector.CreateMaskOp)
@@ -220,29 +183,14 @@ def convert_broadcast(op: vector.BroadcastOp, fn: FunctionConverter) -> None:
         fn.define(op.vector, splat(fn, value, t))
 
 
-def _position(
-    op: vector.ExtractOp | vector.InsertOp, whole: Attribute, fn: FunctionConverter
-) -> SSAValue:
-    lanes_of(whole, op)
-    position = op.get_mixed_position()
-    if len(position) != 1:
-        raise failure(op, f"expected one position, found {len(position)}")
-    (lane,) = position
-    return fn.number(lane) if isinstance(lane, int) else fn.value(lane)
-
-
 @converts(vector.ExtractOp)
 def convert_extract(op: vector.ExtractOp, fn: FunctionConverter) -> None:
-    operands = (fn.value(op.vector), _position(op, op.vector.type, fn))
-    result = convert_type(op.result.type)
-    fn.define(op.result, fn.emit(lx.ExtractElementOp, operands, result))
-
-
-@converts(vector.InsertOp)
-def convert_insert(op: vector.InsertOp, fn: FunctionConverter) -> None:
-    whole = fn.value(op.dest)
-    operands = (whole, fn.value(op.source), _position(op, op.dest.type, fn))
-    fn.define(op.result, fn.emit(llvm.InsertElementOp, operands, whole.type))
+    lanes_of(op.vector.type, op)
+    position = op.get_mixed_position()
+    if len(position) != 1 or not isinstance(position[0], int):
+        raise failure(op, "expected one position, a number")
+    operands = (fn.value(op.vector), fn.number(position[0]))
+    fn.define(op.result, fn.emit(lx.ExtractElementOp, operands, convert_type(op.result.type)))
 
 
 @converts(vector.ShuffleOp)
@@ -267,49 +215,23 @@ def _padded(fn: FunctionConverter, v: SSAValue, lanes: int, wanted: int) -> SSAV
 
 # reductions
 
-_FLOATS: dict[Kind, tuple[type[Operation], type[Operation]]] = {
-    Kind.ADD: (llvm.VectorReduceFAddOp, llvm.FAddOp),
-    Kind.MUL: (llvm.VectorReduceFMulOp, llvm.FMulOp),
-    Kind.MAXIMUMF: (lx.ReduceFMaximumOp, lx.MaximumOp),
-    Kind.MINIMUMF: (lx.ReduceFMinimumOp, lx.MinimumOp),
-    Kind.MAXNUMF: (lx.ReduceFMaxOp, llvm.VectorFMaxOp),
-    Kind.MINNUMF: (lx.ReduceFMinOp, llvm.VectorFMinOp),
+_REDUCTIONS: dict[Kind, type[Operation]] = {
+    Kind.ADD: llvm.VectorReduceFAddOp,
+    Kind.MUL: llvm.VectorReduceFMulOp,
+    Kind.MAXIMUMF: lx.ReduceFMaximumOp,
+    Kind.MINIMUMF: lx.ReduceFMinimumOp,
 }
 _STARTS = {Kind.ADD: -0.0, Kind.MUL: 1.0}
-"""Where reductions of floats start that take what they start from as an operand."""
-_INTEGERS: dict[Kind, tuple[type[Operation], type[Operation]]] = {
-    Kind.ADD: (lx.ReduceAddOp, llvm.AddOp),
-    Kind.MUL: (lx.ReduceMulOp, llvm.MulOp),
-    Kind.AND: (lx.ReduceAndOp, llvm.AndOp),
-    Kind.OR: (lx.ReduceOrOp, llvm.OrOp),
-    Kind.XOR: (lx.ReduceXorOp, llvm.XOrOp),
-    Kind.MINSI: (lx.ReduceSMinOp, lx.SMinOp),
-    Kind.MAXSI: (lx.ReduceSMaxOp, lx.SMaxOp),
-    Kind.MINUI: (lx.ReduceUMinOp, lx.UMinOp),
-    Kind.MAXUI: (lx.ReduceUMaxOp, lx.UMaxOp),
-}
+"""Where reductions start that take what they start from as an operand."""
 
 
 @converts(vector.ReductionOp)
 def convert_reduction(op: vector.ReductionOp, fn: FunctionConverter) -> None:
+    """Converts reductions of floats of 32 or 64 bits without an accumulator."""
     lanes_of(op.vector.type, op)
-    value, kind = fn.value(op.vector), op.kind.data
-    start = fn.value(op.acc) if op.acc is not None else None
-    is_float = isinstance(element_of(value.type), FLOATS)
-    table = _FLOATS if is_float else _INTEGERS
-    if kind not in table:
+    value, kind, element = fn.value(op.vector), op.kind.data, convert_type(op.dest.type)
+    if element not in (f32, f64) or op.acc is not None or kind not in _REDUCTIONS:
         raise failure(op, f"{kind} does not reduce {op.vector.type}")
-    narrow = is_bf16(value.type)
-    if narrow:
-        value, start = to_f32(fn, value), None if start is None else to_f32(fn, start)
-    reduce, combine = table[kind]
-    element = element_of(value.type)
-    flags = fastmath(op.properties.get("fastmath")) if is_float else {}
-    if is_float and kind in _STARTS:
-        first = fn.number(_STARTS[kind], element) if start is None else start
-        result = fn.emit(reduce, (first, value), element, flags)
-    else:
-        result = fn.emit(reduce, (value,), element, flags)
-        if start is not None:
-            result = fn.emit(combine, (result, start), element, flags)
-    fn.define(op.dest, round_to_bf16(fn, result) if narrow else result)
+    start = (fn.number(_STARTS[kind], element),) if kind in _STARTS else ()
+    flags = fastmath(op.properties.get("fastmath"))
+    fn.define(op.dest, fn.emit(_REDUCTIONS[kind], (*start, value), element, flags))

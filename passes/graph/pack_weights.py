@@ -17,6 +17,9 @@ Products of narrow integers become `glow_cpu.dot_matmul`, with rows of the matri
 as the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8
 are multiplied as u8 that are larger by 128, and the difference is subtracted.
 
+Weights of a few bits (`glow.block_quantized_matmul`) stay packed, as words of 32 bits in panels of
+their columns: `glow_cpu.packed_block_quantized_matmul`.
+
 A reshape after a product that keeps its columns moves before it, so that what follows works on the
 product itself and can become its epilogue.
 """
@@ -40,6 +43,7 @@ from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ...glow_dialects.glow.narrow_weights import BlockQuantizedMatMulOp
 from ...glow_dialects.glow.quantization import StorageCastOp
 from ...glow_dialects.glow.shape import PadOp, ReshapeOp
 from ...glow_dialects.glow_cpu.dot import DotMatMulOp
@@ -53,6 +57,7 @@ from ...semantics.arrays import constant_array, constant_reader, lazy_constant, 
 from ...semantics.dot import group_rows
 from ..levels import GRAPH
 from .layouts.quads import U8, are_factors
+from .narrow_panels import packed_product
 from .rewriting import Build, RuleTable, apply_rules, defining_op
 from .zeros import is_rectified
 
@@ -125,6 +130,7 @@ class _Rules:
         self.table = RuleTable()
         self.table.rule(MatMulOp)(self.matmul)
         self.table.rule(FullyConnectedOp)(self.fully_connected)
+        self.table.rule(BlockQuantizedMatMulOp)(self.narrow)
         self.table.rule(ReshapeOp)(reshape_of_product)
 
     def matmul(self, node: MatMulOp, build: Build) -> SSAValue | None:
@@ -144,6 +150,12 @@ class _Rules:
         if product is None:
             return None
         return build(AddOp, product, build.broadcast(node.bias, shape_of(product.type)))
+
+    def narrow(self, node: BlockQuantizedMatMulOp, build: Build) -> SSAValue | None:
+        columns = shape_of(node.weights.type)[0]
+        many = prod(shape_of(node.input.type)[:-1]) >= TIMINGS.least_unpacked_rows
+        vectors = self.machine.panel_vectors if many else TIMINGS.narrow_panel_vectors
+        return packed_product(node, build, panel_width(columns, self.lanes, vectors))
 
     def _skipping(
         self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build

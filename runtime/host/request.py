@@ -342,6 +342,6 @@ def _received(outputs: Sequence[np.ndarray], infos: Sequence[TensorInfo]) -> lis
 
 
 def _checked(array: np.ndarray, info: TensorInfo) -> np.ndarray:
-    if array.dtype != info.dtype or list(array.shape) != info.shape:
+    if array.dtype != info.memory_dtype or list(array.shape) != info.shape:
         raise GlowError(f"expected {info} as a result, found {array.dtype}{list(array.shape)}")
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -48,14 +48,19 @@ def run_onnx(operator: str, *arrays: np.ndarray, opset: int = OPSET, **attribute
         opset_imports=[helper.make_opsetid("", opset)],
         ir_version=10,
     )
+    (result,) = run_onnx_model(model, dict(zip(names, arrays, strict=True)))
+    return result
+
+
+def run_onnx_model(model: onnx.ModelProto, feed: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """Returns all outputs of a model in onnxruntime."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
-    (result,) = session.run(["y"], dict(zip(names, arrays, strict=True)))
-    return np.asarray(result)
+    return [np.asarray(result) for result in session.run(None, dict(feed))]
 
 
 def close(found: np.ndarray, expected: np.ndarray, tolerance: float = 1e-5) -> None:

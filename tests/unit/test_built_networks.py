@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import glow
@@ -12,6 +14,8 @@ import onnxruntime
 import pytest
 from glow.benchmarks.built_networks import BUILT
 from glow.benchmarks.networks import ALL, network, network_file
+
+Compiled = Callable[[str], tuple[Path, glow.CompiledModel]]
 
 
 def inputs_of(model: glow.CompiledModel, seed: int) -> dict[str, np.ndarray]:
@@ -28,11 +32,23 @@ def inputs_of(model: glow.CompiledModel, seed: int) -> dict[str, np.ndarray]:
     return found
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compiled]:
+    """Returns what gives the file of a network and the compiled network, made once."""
+
+    @cache
+    def made(name: str) -> tuple[Path, glow.CompiledModel]:
+        path = network_file(name, tmp_path_factory.mktemp(name), seed=3)
+        return path, glow.compile(path)
+
+    yield made
+    made.cache_clear()
+
+
 @pytest.mark.parametrize("name", BUILT)
-def test_agreement_with_onnxruntime(name: str, tmp_path: Path):
-    path = network_file(name, tmp_path, seed=3)
+def test_agreement_with_onnxruntime(name: str, compiled: Compiled):
+    path, model = compiled(name)
     onnx.checker.check_model(str(path), full_check=True)
-    model = glow.compile(path)
     feed = inputs_of(model, 5)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -45,8 +61,8 @@ def test_agreement_with_onnxruntime(name: str, tmp_path: Path):
     assert 0.1 < np.std(want) < 10
 
 
-def test_the_encoder_is_fused():
-    model = glow.compile(network("encoder"))
+def test_the_encoder_is_fused(compiled: Compiled):
+    _, model = compiled("encoder")
     counts = Counter(op.name for op in model.stages["allocated"].walk())
     instructions = {n: c for n, c in counts.items() if "." in n and n.split(".")[0] == "glow_inst"}
     assert instructions["glow_inst.masked_attention"] == 6

@@ -16,6 +16,7 @@ from . import (
     recurrent,
     resampling,
     rows,
+    selection,
     trees,
     windows,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "recurrent",
     "resampling",
     "rows",
+    "selection",
     "trees",
     "windows",
 ]

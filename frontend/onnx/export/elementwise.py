@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
-from ....glow_dialects.elements import is_float, is_unsigned, num_elements
+from ....glow_dialects.elements import is_float, is_minifloat, is_unsigned, num_elements
 from ....glow_dialects.glow import activation as a
 from ....glow_dialects.glow import arithmetic as m
 from ....glow_dialects.glow import inverse_functions as f
@@ -140,8 +140,15 @@ def clip(writer: Writer, node: a.ClipOp) -> str:
 
 @exporter(g.CastOp)
 def cast(writer: Writer, node: g.CastOp) -> str:
-    to = code_of(element_of(node.result.type))
-    return writer.emit("Cast", *writer.inputs(node), hint=hint_of(node), to=to)
+    target = element_of(node.result.type)
+    rules: dict[str, int | str] = {}
+    if is_minifloat(target):
+        rules["saturate"] = int(node.saturate.value.data)
+        if node.rounding.data != "up":
+            writer.needs(24)
+            rules["round_mode"] = node.rounding.data
+    to = code_of(target)
+    return writer.emit("Cast", *writer.inputs(node), hint=hint_of(node), to=to, **rules)
 
 
 @exporter(ConstantOp)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-import ml_dtypes
 import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 from xdsl.ir import Attribute, SSAValue
@@ -14,9 +13,9 @@ from xdsl.ir import Attribute, SSAValue
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.operator import element_of, shape_of
-from ....semantics.arrays import numpy_dtype
+from ....semantics.arrays import interface_dtype, numpy_dtype
 from ....table import Table
-from ..element_types import ELEMENTS, PACKED, onnx_code
+from ..element_types import ELEMENTS, onnx_code
 from ..problems import Unsupported
 
 N = TypeVar("N", bound=Node)
@@ -28,12 +27,6 @@ EXPORTERS: Table[type[Node], Exporter[Any]] = Table("an exporter")
 The exporters of operators. Each gets the writer and a node, appends ONNX nodes and returns the name
 of the result. It raises Unsupported for nodes that ONNX cannot express.
 """
-
-_PACKED_CODES = {element: code for code, element in PACKED.items()}
-_PACKED_DTYPES: dict[int, type] = {
-    TensorProto.INT4: ml_dtypes.int4,
-    TensorProto.UINT4: ml_dtypes.uint4,
-}
 
 
 def exporter(*operators: type[N]) -> Callable[[Exporter[N]], Exporter[N]]:
@@ -90,9 +83,8 @@ class Writer:
         Returns an initializer; `code` is its element type if it does not follow from the dtype.
         """
         name = self.fresh(hint)
-        packed = None if code is None else _PACKED_DTYPES.get(code)
-        if packed is not None:
-            array = array.astype(packed)
+        if code is not None:
+            array = array.astype(interface_dtype(ELEMENTS[code]), copy=False)
         self.initializers.append(numpy_helper.from_array(array.copy(), name))
         return name
 
@@ -111,8 +103,6 @@ class Writer:
 def code_of(element: Attribute) -> int:
     """Returns the ONNX number of the stored elements. Raises Unsupported if there is none."""
     stored = storage_type(element)
-    if stored in _PACKED_CODES:
-        return _PACKED_CODES[stored]
     if stored not in ELEMENTS.values():
         raise Unsupported(f"elements of type {element}")
     return onnx_code(stored)

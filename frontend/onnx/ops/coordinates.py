@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 from ....glow_dialects.glow.arithmetic import (
     AbsOp,
     AddOp,
+    CeilOp,
     DivOp,
     FloorOp,
     MaximumOp,
@@ -70,6 +71,9 @@ class Coordinates:
 
     def floor(self, x: SSAValue) -> SSAValue:
         return self._build.op(FloorOp, x)
+
+    def ceil(self, x: SSAValue) -> SSAValue:
+        return self._build.op(CeilOp, x)
 
     def round(self, x: SSAValue) -> SSAValue:
         return self._build.op(RoundEvenOp, x)

@@ -6,6 +6,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
+from ....glow_dialects.glow.arithmetic import MulOp
+from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.matrix import MatMulOp
 from ....semantics.arrays import numpy_dtype
 from ..builder import element, rank, shape, size
@@ -52,6 +54,40 @@ def _transformed(node: OnnxNode, axis: int) -> SSAValue:
     spread = build.reshape(found, [*(shape(x)[d] for d in order), matrix.shape[1] // out, out])
     back = [*range(axis), last - 1, *range(axis, last - 1), last]
     return build.transpose(spread, back)
+
+
+@converter("STFT")
+def short_time_transform(node: OnnxNode) -> SSAValue:
+    """
+    Returns transforms of frames, as a convolution whose filters are the rows of the matrix times
+    the window.
+    """
+    build, x, window = node.build, node.input(0), node.optional(2)
+    step, given = int(node.known_number(1)), node.known_number(3)
+    if rank(x) not in (2, 3) or (rank(x) == 3 and shape(x)[2] not in (1, 2)) or step < 1:
+        raise ModelError(f"expected real or complex signals and a step, found {x.type} and {step}")
+    batch, total = shape(x)[:2]
+    length = (total if window is None else shape(window)[0]) if given is None else int(given)
+    if not 1 <= length <= total or (window is not None and shape(window) != (length,)):
+        raise ModelError(
+            f"expected frames of 1 to {total} elements, like the window; found {length}"
+        )
+    parts = 1 if rank(x) == 2 else shape(x)[2]
+    matrix = _matrix(length, length, parts, False, bool(node.attr("onesided")))
+    numbers = matrix.astype(numpy_dtype(element(x)))
+    weights = build.transpose(
+        build.reshape(build.constant(numbers), [length, parts, matrix.shape[1]]), [2, 1, 0]
+    )
+    if window is not None:
+        weights = build.elementwise(MulOp, weights, build.cast(window, element(x)))
+    signal = build.transpose(build.reshape(x, [batch, total, parts]), [0, 2, 1])
+    bias = build.splat(0, element(x), [matrix.shape[1]])
+    none = {"dilations": [1], "pads": [0, 0], "group": 1}
+    found = build.op(ConvolutionOp, signal, weights, bias, strides=[step], **none)
+    frames = shape(found)[2]
+    return build.reshape(
+        build.transpose(found, [0, 2, 1]), [batch, frames, matrix.shape[1] // 2, 2]
+    )
 
 
 def _matrix(length: int, given: int, parts: int, inverse: bool, onesided: bool) -> np.ndarray:

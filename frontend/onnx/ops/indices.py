@@ -29,11 +29,18 @@ _ANYWHERE = ReshapeOp | TransposeOp | BroadcastOp
 """Nodes that leave each number as it is, but not where it is."""
 
 
-def expect_range(node: OnnxNode, index: int, low: Sequence[int], high: Sequence[int]) -> None:
+def expect_range(
+    node: OnnxNode,
+    index: int,
+    low: Sequence[int],
+    high: Sequence[int],
+    total: int | None = None,
+    ascending: bool = False,
+) -> None:
     """
     Says that an input has indices in a range: of all of them, or for each place along the last
-    dimension. Raises ModelError if it is constant and that is wrong. Of inputs of the model that
-    come here as they are, calls check it.
+    dimension; perhaps with a sum, or so that they do not decrease. Raises ModelError if it is
+    constant and that is wrong. Of inputs of the model that come here as they are, calls check it.
     """
     value = node.input(index)
     known = known_array(value)
@@ -41,6 +48,10 @@ def expect_range(node: OnnxNode, index: int, low: Sequence[int], high: Sequence[
         if np.any((known < np.array(low)) | (known > np.array(high))):
             first, last = (b[0] if len(b) == 1 else list(b) for b in (low, high))
             raise ModelError(f"expected indices in {first} to {last}, found {known.tolist()}")
+        if total is not None and known.sum() != total:
+            raise ModelError(f"expected lengths with the sum {total}, found {known.sum()}")
+        if ascending and (np.diff(known) < 0).any():
+            raise ModelError(f"expected offsets that do not decrease, found {known.tolist()}")
         return
     while isinstance(owner := value.owner, CastOp) or (
         len(low) == 1 and isinstance(owner, _ANYWHERE)
@@ -49,7 +60,8 @@ def expect_range(node: OnnxNode, index: int, low: Sequence[int], high: Sequence[
         if element(value) not in (i32, i64):
             return
     if value.owner is node.build.block:
-        node.build.indices.append(Indices(value, low, high, node.name))
+        found = Indices(value, low, high, node.name, total, ascending)
+        node.build.indices.append(found)
 
 
 def expect_along(node: OnnxNode, index: int, size: int) -> None:

@@ -9,19 +9,22 @@ al. 2018, section 2.3).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, i8, i16, i32
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.elements import is_unsigned
-from ....glow_dialects.glow.arithmetic import MulOp, SubOp
+from ....glow_dialects.glow.arithmetic import AddOp, MulOp, SubOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.reduction import ReduceSumOp
 from ..builder import GraphBuilder, element, known_array, rank, shape
-from ..node import OnnxNode, converter
+from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
 from .convolution import convolution_window
 from .matrix import matrix_product
+from .quantization import dynamically_quantized
 
 _HALF = 128
 """The difference between a number stored as u8 and the same number stored as i8."""
@@ -59,10 +62,46 @@ def _check(*operands: SSAValue) -> None:
 
 @converter("MatMulInteger")
 def matmul(node: OnnxNode) -> SSAValue:
-    build, a, b = node.build, node.input(0), node.input(1)
+    zero_points = _zero_point(node, 2), _zero_point(node, 3)
+    return _integer_product(node.build, node.input(0), node.input(1), *zero_points)
+
+
+@converter("MatMulIntegerToFloat", domain=CONTRIB)
+def matmul_to_float(node: OnnxNode) -> SSAValue:
+    """Converts a product of integers that is scaled, plus a bias."""
+    zero_points = _zero_point(node, 4), _zero_point(node, 5)
+    products = _integer_product(node.build, node.input(0), node.input(1), *zero_points)
+    return _scaled(node, products, [node.input(2), node.input(3)], 6)
+
+
+@converter("DynamicQuantizeMatMul", domain=CONTRIB)
+def matmul_of_quantized(node: OnnxNode) -> SSAValue:
+    """Converts the same with a left operand of reals, which is quantized by its range."""
+    x, scale, zero_point = dynamically_quantized(node.build, node.input(0))
+    of_rows = node.build.cast(zero_point, i32)
+    products = _integer_product(node.build, x, node.input(1), of_rows, _zero_point(node, 3))
+    return _scaled(node, products, [scale, node.input(2)], 4)
+
+
+def _scaled(node: OnnxNode, products: SSAValue, scales: Sequence[SSAValue], bias: int) -> SSAValue:
+    """Returns products times the scales of the operands, plus an optional input."""
+    build = node.build
+    result = build.cast(products, element(scales[0]))
+    result = build.elementwise(MulOp, result, build.elementwise(MulOp, *scales))
+    given = node.optional(bias)
+    return result if given is None else build.elementwise(AddOp, result, given)
+
+
+def _integer_product(
+    build: GraphBuilder,
+    a: SSAValue,
+    b: SSAValue,
+    of_rows: SSAValue | None,
+    of_columns: SSAValue | None,
+) -> SSAValue:
+    """Returns the product of integers minus their zero points."""
     _check(a, b)
-    of_rows = _zero_point(node, 2)
-    b, of_columns = _signed(build, b, _zero_point(node, 3))
+    b, of_columns = _signed(build, b, of_columns)
     result = matrix_product(build, a, b)
     if min(rank(a), rank(b)) < 2 and (of_rows is not None or of_columns is not None):
         raise Unsupported("a product of a vector with zero points")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, i1
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from ....glow_dialects.elements import compute_type
+from ....glow_dialects.elements import compute_type, is_minifloat, is_narrow_storage
 from ....glow_dialects.glow import logic as g
 from ....glow_dialects.glow.arithmetic import AbsOp
 from ....glow_dialects.glow.base import Node
@@ -106,16 +106,28 @@ def bit_cast(node: OnnxNode) -> SSAValue:
     if element(x) == target:
         return x
     result = TensorType(target, shape(x))
-    if any(compute_type(e) != e for e in (element(x), target)):
+    narrow = [is_narrow_storage(e) for e in (element(x), target)]
+    if all(narrow):
+        return node.build.cast(x, target)
+    if any(narrow) or any(compute_type(e) != e for e in (element(x), target)):
         raise Unsupported(f"the bits of {x.type} as {result}")
     return node.build.op(g.BitcastOp, x, result=result)
 
 
 @converter("Cast")
 def cast(node: OnnxNode) -> SSAValue:
-    return node.build.cast(node.input(0), element_of_onnx(node.attr("to"), "the result"))
+    return _cast(node, element_of_onnx(node.attr("to"), "the result"))
 
 
 @converter("CastLike")
 def cast_like(node: OnnxNode) -> SSAValue:
-    return node.build.cast(node.input(0), element(node.input(1)))
+    return _cast(node, element(node.input(1)))
+
+
+def _cast(node: OnnxNode, target: Attribute) -> SSAValue:
+    """Returns a conversion. How numbers are rounded matters for minifloats only."""
+    x = node.input(0)
+    if not is_minifloat(target):
+        return node.build.cast(x, target)
+    saturate, rounding = bool(node.attr("saturate", 1)), node.attr("round_mode", "up")
+    return node.build.cast(x, target, saturate=saturate, rounding=rounding)

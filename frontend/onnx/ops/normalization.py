@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
@@ -20,7 +20,7 @@ from ....glow_dialects.glow.normalization import (
     SoftmaxOp,
 )
 from ....glow_dialects.glow.reduction import ReduceMeanOp, ReduceSumOp
-from ..builder import element, rank, shape
+from ..builder import element, rank, shape, size
 from ..node import OnnxNode, converter
 from ..problems import Unsupported
 
@@ -59,16 +59,44 @@ def softmax_of_matrix(node: OnnxNode) -> SSAValue:
 
 
 @converter("BatchNormalization")
-def batch_normalization(node: OnnxNode) -> SSAValue:
-    if node.attr("training_mode", 0):
-        raise Unsupported("training_mode=1")
+def batch_normalization(node: OnnxNode) -> list[SSAValue]:
+    build, x = node.build, node.input(0)
     if node.attr("spatial", 1) == 0:
         raise Unsupported("spatial=0, statistics for each element")
-    node.refuse_output(1, 2, 3, 4)
-    x = node.input(0)
     # since opset 15 the parameters may have another element type
-    parameters = [node.build.cast(node.input(i), element(x)) for i in range(1, 5)]
-    return node.build.op(BatchNormOp, x, *parameters, epsilon=float(node.attr("epsilon")))
+    scale, bias, mean, variance = (build.cast(node.input(i), element(x)) for i in range(1, 5))
+    running: list[SSAValue] = []
+    if node.attr("training_mode", 0):
+        mean, variance = _statistics(node)
+        running = [_running(node, i, value) for i, value in ((3, mean), (4, variance))]
+        mean, variance = (build.cast(value, element(x)) for value in (mean, variance))
+    else:
+        node.refuse_output(1, 2, 3, 4)
+    epsilon = float(node.attr("epsilon"))
+    return [build.op(BatchNormOp, x, scale, bias, mean, variance, epsilon=epsilon), *running]
+
+
+def _statistics(node: OnnxNode) -> tuple[SSAValue, SSAValue]:
+    """Returns the mean and the variance of each channel; those of 16-bit floats are f32."""
+    build, x = node.build, node.input(0)
+    if rank(x) < 2 or not size(x):
+        raise ModelError(f"expected elements in channels, found {x.type}")
+    wide = build.cast(x, f64 if element(x) == f64 else f32)
+    axes = [d for d in range(rank(x)) if d != 1]
+    mean = build.op(ReduceMeanOp, wide, axes=axes, keep_dims=True)
+    centered = build.elementwise(SubOp, wide, mean)
+    squares = build.op(MulOp, centered, centered)
+    variance = build.op(ReduceMeanOp, squares, axes=axes, keep_dims=False)
+    return build.reshape(mean, [shape(x)[1]]), variance
+
+
+def _running(node: OnnxNode, index: int, value: SSAValue) -> SSAValue:
+    """Returns a statistic over all batches so far, with the one of this batch."""
+    build, before = node.build, node.input(index)
+    momentum = float(node.attr("momentum"))
+    old = build.with_number(MulOp, build.cast(before, element(value)), momentum)
+    new = build.op(AddOp, old, build.with_number(MulOp, value, 1 - momentum))
+    return build.cast(new, element(before))
 
 
 @converter("InstanceNormalization")
@@ -143,22 +171,3 @@ def lrn(node: OnnxNode) -> SSAValue:
         beta=float(node.attr("beta")),
         k=float(node.attr("bias")),
     )
-
-
-@converter("Dropout")
-def dropout(node: OnnxNode) -> list[SSAValue]:
-    """
-    Converts to the input itself, with a mask that is true everywhere: dropout does nothing in
-    inference.
-    """
-    x = node.input(0)
-    training = node.optional(2)
-    if training is not None and node.known_number(2):
-        ratio = node.optional(1)
-        if ratio is None or node.known_number(1) != 0:
-            raise Unsupported("training_mode=true")
-    if not node.output_used(1):
-        return [x]
-    # before opset 10 the mask had the element type of the input
-    mask = i1 if node.opset >= 10 else element(x)
-    return [x, node.build.splat(1, mask, shape(x))]

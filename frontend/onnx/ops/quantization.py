@@ -30,9 +30,8 @@ def quantize(node: OnnxNode) -> SSAValue:
     """Returns `saturate(round(x / scale) + zero_point)`."""
     code = node.attr("output_dtype", 0)
     storage: Attribute = element_of_onnx(code, "the result") if code else _UI8
-    if not isinstance(storage, IntegerType):
-        raise Unsupported(f"quantization to {storage}")
-    return quantized(node.build, node.input(0), _parameters(node), storage)
+    saturate = bool(node.attr("saturate", 1))
+    return quantized(node.build, node.input(0), _parameters(node), storage, saturate)
 
 
 @converter("DequantizeLinear")
@@ -46,11 +45,14 @@ def dequantize(node: OnnxNode) -> SSAValue:
 
 @converter("DynamicQuantizeLinear")
 def dynamic_quantize(node: OnnxNode) -> list[SSAValue]:
+    return dynamically_quantized(node.build, node.input(0))
+
+
+def dynamically_quantized(build: GraphBuilder, x: SSAValue) -> list[SSAValue]:
     """
     Returns quantization to u8 of the range from the least element to the greatest, widened to
     contain 0; also the scale and the zero point. Where all elements are 0, the scale is 1.
     """
-    build, x = node.build, node.input(0)
     if not is_float(element(x)):
         raise Unsupported(f"dynamic quantization of {x.type}")
     axes = list(range(rank(x)))

@@ -18,13 +18,15 @@ from ....errors import ModelError
 from ....glow_dialects.glow.activation import LeakyReluOp, SigmoidOp
 from ....glow_dialects.glow.arithmetic import AddOp, MulOp
 from ....glow_dialects.glow.base import Node
+from ....glow_dialects.glow.logic import SelectOp
 from ....glow_dialects.glow.normalization import SoftmaxOp
 from ....glow_dialects.glow.reduction import ReduceMeanOp
 from ..builder import element, rank, shape
-from ..node import CONTRIB, OnnxNode, converter, normal_axis
+from ..node import CONTRIB, OnnxNode, converter, normal_axes, normal_axis
 from ..problems import Unsupported
 from ..quantized import Parameters, dequantized, quantized
 from .convolution import convolve
+from .fused_operators import channels_first, channels_last
 from .matrix import general_product, matrix_product
 from .pooling import average_in_windows, spatial_axes
 
@@ -68,6 +70,14 @@ def convolution(node: OnnxNode) -> SSAValue:
     return _output(node, convolve(node, x, w, _bias(node, 8, 1, 4)), 6, 0)
 
 
+@converter("QLinearConv", domain=CONTRIB)
+def convolution_of_onnxruntime(node: OnnxNode) -> SSAValue:
+    """Converts the same of an image whose channels may be last."""
+    w, bias = _input(node, 3), _bias(node, 8, 1, 4)
+    y = _with_channels_first(node, _input(node, 0), lambda x: convolve(node, x, w, bias))
+    return _output(node, y, 6, 0)
+
+
 @converter("QLinearMatMul")
 def matmul(node: OnnxNode) -> SSAValue:
     """
@@ -108,22 +118,38 @@ def concat(node: OnnxNode) -> SSAValue:
     return _output(node, joined, 0, 2)
 
 
+@converter("QLinearWhere", domain=CONTRIB)
+def where(node: OnnxNode) -> SSAValue:
+    operands = [node.input(0), _input(node, 1), _input(node, 4)]
+    return _output(node, node.build.elementwise(SelectOp, *operands), 7, 1)
+
+
 # operators with one operand: it, its scale and zero point, those of the result
 
 
-def _channels_first(node: OnnxNode) -> None:
-    if node.attr("channels_last", 0):
-        raise Unsupported("channels_last=1")
+def _with_channels_first(
+    node: OnnxNode, x: SSAValue, compute: Callable[[SSAValue], SSAValue]
+) -> SSAValue:
+    """Returns what is computed of an image whose channels may be last, with them in that place."""
+    if not node.attr("channels_last", 0):
+        return compute(x)
+    return channels_last(node.build, compute(channels_first(node.build, x)))
 
 
 def _average(node: OnnxNode, x: SSAValue) -> SSAValue:
-    _channels_first(node)
-    return average_in_windows(node, x)
+    return _with_channels_first(node, x, lambda x: average_in_windows(node, x))
 
 
 def _global_average(node: OnnxNode, x: SSAValue) -> SSAValue:
-    _channels_first(node)
-    return node.build.op(ReduceMeanOp, x, axes=spatial_axes(x), keep_dims=True)
+    def mean(x: SSAValue) -> SSAValue:
+        return node.build.op(ReduceMeanOp, x, axes=spatial_axes(x), keep_dims=True)
+
+    return _with_channels_first(node, x, mean)
+
+
+def _mean(node: OnnxNode, x: SSAValue) -> SSAValue:
+    axes = normal_axes(node.ints("axes") or range(rank(x)), rank(x))
+    return node.build.op(ReduceMeanOp, x, axes=axes, keep_dims=bool(node.attr("keepdims", 1)))
 
 
 def _softmax(node: OnnxNode, x: SSAValue) -> SSAValue:
@@ -141,6 +167,7 @@ _UNARY: dict[str, Real] = {
         LeakyReluOp, x, alpha=float(node.attr("alpha", 0.01))
     ),
     "QLinearSoftmax": _softmax,
+    "QLinearReduceMean": _mean,
 }
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.arithmetic import AddOp, SubOp
 from ....glow_dialects.glow.indexing import GatherElementsOp
-from ....glow_dialects.glow.logic import EqualOp, LessOp, SelectOp
+from ....glow_dialects.glow.logic import EqualOp, LessOp, NotOp, SelectOp
 from ....glow_dialects.glow.shape import GatherOp
-from ..builder import rank, shape, size
+from ..builder import element, rank, shape, size
+from ..counted import chosen_places, coordinates
 from ..node import OnnxNode, converter, normal_axis
 from .indices import counted_from_front, expect_along, expect_range, whole_indices
 from .scatter import row_numbers
@@ -70,41 +71,27 @@ def one_hot(node: OnnxNode) -> SSAValue:
 
 @converter("Compress")
 def compress(node: OnnxNode) -> SSAValue:
-    """Returns the slices whose condition is true: how many, so it has to be known."""
+    """Returns the slices whose condition is true."""
     build, data = node.build, node.input(0)
     if node.has("axis"):
         axis = node.axis(rank(data))
     else:
         axis, data = 0, build.reshape(data, [size(data)])
-    condition = node.known(1)
-    assert condition is not None
-    if condition.ndim != 1 or len(condition) > shape(data)[axis]:
-        raise ModelError(f"expected conditions for {data.type}, found {node.input(1).type}")
-    chosen = build.constant(np.flatnonzero(condition))
-    return build.op(GatherOp, data, chosen, axis=axis)
+    condition = node.input(1)
+    if rank(condition) != 1 or size(condition) > shape(data)[axis]:
+        raise ModelError(f"expected conditions for {data.type}, found {condition.type}")
+    return build.op(GatherOp, data, chosen_places(build, condition), axis=axis)
 
 
 @converter("NonZero")
 def nonzero(node: OnnxNode) -> SSAValue:
-    """Returns how many elements are not zero decides the shape, so all have to be known."""
-    array = node.known(0)
-    assert array is not None
-    return node.build.constant(np.array(np.nonzero(array), np.int64))
-
-
-@converter("Unique")
-def unique(node: OnnxNode) -> list[SSAValue]:
-    """Returns how many elements differ decides the shapes, so all have to be known."""
-    array = node.known(0)
-    assert array is not None
-    axis = node.axis(array.ndim) if node.has("axis") else None
-    found, first, inverse, counts = np.unique(array, True, True, True, axis=axis)
-    inverse = inverse.reshape(-1)
-    if not node.attr("sorted"):
-        order = np.argsort(first)
-        found = np.take(found, order, axis or 0)
-        first, counts, inverse = first[order], counts[order], np.argsort(order)[inverse]
-    return [node.build.constant(np.ascontiguousarray(a)) for a in (found, first, inverse, counts)]
+    """Returns the indices of the elements that are not zero, a row for each dimension."""
+    build, x = node.build, node.input(0)
+    flat = build.reshape(x, [size(x)])
+    mask = flat if element(x) == i1 else build.chain(build.with_number(EqualOp, flat, 0), NotOp)
+    places = chosen_places(build, mask)
+    rows = coordinates(build, places, shape(x) or (1,))
+    return build.concat([build.reshape(row, [1, *shape(row)]) for row in rows], 0)
 
 
 @converter("ReverseSequence")

@@ -2,20 +2,19 @@
 
 from . import attention as attention
 from . import blocked as blocked
-from . import blocked_pooling as blocked_pooling
 from . import convolution as convolution
 from . import cumulative as cumulative
 from . import depthwise as depthwise
 from . import dot as dot
 from . import elementwise as elementwise
+from . import embedding as embedding
 from . import formula as formula
 from . import matrix as matrix
-from . import normalization as normalization
-from . import pooling as pooling
+from . import narrow_weights as narrow_weights
 from . import recurrent as recurrent
-from . import reduction as reduction
 from . import rows as rows
 from . import scatter as scatter
+from . import selection as selection
 from . import sparse as sparse
 from . import trees as trees
 from . import winograd as winograd

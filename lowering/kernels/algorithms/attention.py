@@ -13,7 +13,7 @@ from ....glow_dialects.scalar import Expr, arguments, exp, maximum, select
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import queries_together, repays_dense_keys
 from .row_blocks import Rows, in_blocks
-from .rows import softmax_of_rows, store_reduction
+from .rows import softmax_of_rows
 
 _LEAST_EXPONENT = -64.0
 """
@@ -79,7 +79,7 @@ def _scores(
     score, added = arguments(2)
     scaled = score * scale
     score = scaled + added if mask else scaled
-    store_reduction(k, [row, j], [t], products, powers[[row, j]], score, mask)
+    k.map([row, j], powers[[row, j]], mask, score, [t], products)
 
 
 def _power() -> Expr:

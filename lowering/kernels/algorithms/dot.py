@@ -16,7 +16,6 @@ from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
 from ..registry import Kernel, kernel, view_dims
 from .blocked import windows
-from .rows import store_reduction
 
 _PAIR = 2
 
@@ -135,5 +134,5 @@ def _last_columns(k: Kernel, panel: int, columns: int) -> None:
     _, groups, width, _ = k.operands[1].shape
     rows, j, g, c = _rows(k), Dim("j", width), Dim("g", groups), Dim("c", columns)
     sums = k.scratch((*(r.size for r in rows), width), k.element)
-    store_reduction(k, [*rows, j], [g], _products(k, rows, panel, j, g), sums[[*rows, j]])
+    k.map([*rows, j], sums[[*rows, j]], (), X, [g], _products(k, rows, panel, j, g))
     k.finish([*rows, c], [*rows, c + panel * width], [sums[[*rows, c]]])

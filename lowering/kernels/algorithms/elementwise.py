@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ....glow_dialects.glow.base import DataParallel
 from ....glow_dialects.glow.constant import SplatOp
-from ....glow_dialects.glow.shape import GatherOp, TransposeOp
-from ....glow_dialects.glow_nest.affine import Access, Dim, Indirect, View
+from ....glow_dialects.glow.shape import GatherOp
+from ....glow_dialects.glow_nest.affine import Access, Indirect, View
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.scalar import arguments, substitute
@@ -33,15 +33,6 @@ def data_parallel(k: Kernel) -> None:
 def copy(k: Kernel) -> None:
     dims = view_dims(k.result)
     k.copy(dims, k.result[dims], k.operands[0][dims])
-
-
-@kernel(TransposeOp)
-def transpose(k: Kernel) -> None:
-    dims = view_dims(k.result)
-    source: list[Dim] = [dims[0]] * len(dims) if dims else []
-    for dim, axis in zip(dims, k.call.ints("permutation"), strict=True):
-        source[axis] = dim
-    k.copy(dims, k.result[dims], k.operands[0][source])
 
 
 @kernel(SplatOp)

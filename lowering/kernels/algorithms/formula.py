@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects.builtin import i1
 
-from ....glow_dialects.elements import is_float
+from ....glow_dialects.elements import compute_type, is_float
 from ....glow_dialects.formula.ranges import interval
+from ....glow_dialects.formula.segments import Segment, segments
 from ....glow_dialects.formula.statement import (
     Apply,
     Constant,
@@ -33,14 +34,18 @@ from ....glow_dialects.formula.statement import (
     points,
     walk,
 )
+from ....glow_dialects.glow.matrix import FullyConnectedOp
+from ....glow_dialects.glow.normalization import LocalResponseNormOp, LogSoftmaxOp
+from ....glow_dialects.glow.reduction import ReduceMeanOp
 from ....glow_dialects.glow.structured import Structured
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.scalar import Expr, Primitive, convert
 from ....glow_dialects.views import borders
-from ..registry import Kernel, default_kernel, view_dims
+from ..registry import Kernel, default_kernel, kernel, view_dims
 from .formula_expr import Expressions, element_of_term
+from .whole_numbers import whole_numbers
 
 _MOST_PADDED = 3
 """A padded copy has at most this many times the elements of the original."""
@@ -60,6 +65,8 @@ _COMBINES = {
 }
 
 
+# one nest each, unlike their decompositions
+@kernel(FullyConnectedOp, LocalResponseNormOp, LogSoftmaxOp, ReduceMeanOp)
 @default_kernel
 def formula(k: Kernel) -> None:
     """Computes the result of a formula."""
@@ -69,7 +76,8 @@ def formula(k: Kernel) -> None:
     builder = _Builder(k)
     for stage in statement.stages[:-1]:
         builder.store(stage)
-    builder.finish(statement.result)
+    for segment in segments(statement.result):
+        builder.finish(segment)
 
 
 @dataclass(frozen=True)
@@ -113,23 +121,21 @@ class _Builder:
             k.copy(dims, target, body.accesses[0])
             return
         reduced, combined = self._reduction(reduction)
-        evaluated = Body((body.expr,), (target.element,))
-        k.nest(Nest(tuple(dims), (target,), evaluated, tuple(body.accesses), combined, reduced))
+        k.map(dims, target, body.accesses, body.expr, reduced, combined)
 
-    def finish(self, stage: Stage) -> None:
-        """Computes the last stage into the result."""
+    def finish(self, segment: Segment) -> None:
+        """Computes a segment of the last stage into the result."""
+        stage = segment.stage
         k, value = self._k, self._prepared(stage.value, stage.loops)
-        dims, place = [self._dim(loop) for loop in stage.loops], self._place(stage)
+        dims = [self._dim(loop) for loop in stage.loops]
+        place = [p + s for p, s in zip(self._place(stage), segment.starts, strict=True)]
         reduction = _reduction_in(value)
         body = Expressions(value, self._access, reduction)
         if k.stores_as_is and _moves(value, body, k.result[place]):
             k.copy(dims, k.result[place], body.accesses[0])
             return
         reduced, combined = self._reduction(reduction)
-        if combined is None:
-            k.finish(dims, place, body.accesses, body.expr)
-        else:
-            k.reduce(dims, reduced, combined, place, body.accesses, body.expr)
+        k.reduce(dims, reduced, combined, place, body.accesses, body.expr)
 
     def _dim(self, loop: Loop) -> Dim:
         if loop not in self._dims:
@@ -171,6 +177,8 @@ class _Builder:
             case Apply():
                 parts = tuple(self._rewritten(a, main, scope) for a in term.arguments)
                 made = replace(term, arguments=parts)
+            case Convert(operand=Reduce()) if term.operand is not main:
+                made = self._stored(term)
             case Convert():
                 made = replace(term, operand=self._rewritten(term.operand, main, scope))
             case Constant() | LoopValue():
@@ -279,22 +287,10 @@ class _Builder:
         return self._tables[term]
 
     def _whole_numbers(self, count: int) -> View:
-        """
-        Returns an array of at least `count` whole numbers from 0. Each part of it is a copy of the
-        parts before, with an offset.
-        """
-        if self._numbers is not None and self._numbers.shape[0] >= count:
-            return self._numbers
-        k = self._k
-        view = k.scratch((count,), i32)
-        k.map((), view[[0]], (), Expr.constant(0, i32))
-        done = 1
-        while done < count:
-            dim = Dim("i", min(done, count - done))
-            k.map([dim], view[[dim + done]], [view[[dim]]], Expr.argument(0) + done)
-            done += dim.size
-        self._numbers = view
-        return view
+        """Returns an array of at least `count` whole numbers from 0."""
+        if self._numbers is None or self._numbers.shape[0] < count:
+            self._numbers = whole_numbers(self._k, count)
+        return self._numbers
 
     # reductions
 
@@ -309,7 +305,7 @@ class _Builder:
                 return reduced, Reduction(combine, element, factors)
         body = Expressions(term.body, self._access)
         reads = tuple(body.accesses) or (self._whole_numbers(1)[[0]],)
-        if body.expr.index == 0 and reads[0].element == element:
+        if body.expr.index == 0 and compute_type(reads[0].element) == element:
             return reduced, Reduction(combine, element, reads)
         # sums of small indices may be large
         each = body.expr if element_of_term(term.body) == element else convert(body.expr, element)

@@ -21,7 +21,7 @@ from ....glow_dialects.formula.statement import (
     walk,
 )
 from ....glow_dialects.glow_nest.affine import Access
-from ....glow_dialects.scalar import Expr, Primitive, apply, convert, select
+from ....glow_dialects.scalar import Expr, Primitive, apply, convert, select, sqrt
 
 Argument = Callable[["LoopValue | Read"], Access]
 """The place where an element, or the value of a loop variable, is read."""
@@ -97,10 +97,21 @@ class Expressions:
         arguments = [self._visit(a) for a in term.arguments]
         if isinstance(term.kind, IndexOp):
             return _divided(term.kind, *arguments)
+        exponent = term.arguments[-1]
+        if term.kind is Primitive.POW and isinstance(exponent, Constant):
+            return _power(arguments[0], arguments[1], exponent.value)
         found = apply(term.kind, *arguments)
         # rounding a real number to an index
         rounds = term.type is Kind.INTEGER and term.arguments[0].type is Kind.REAL
         return convert(found, self._integer) if rounds else found
+
+
+def _power(base: Expr, exponent: Expr, value: float) -> Expr:
+    """Returns a power; some usual exponents need only roots."""
+    if value not in (0.5, 0.75):
+        return apply(Primitive.POW, base, exponent)
+    root = sqrt(base)
+    return root if value == 0.5 else root * sqrt(root)
 
 
 def _divided(kind: IndexOp, a: Expr, b: Expr) -> Expr:

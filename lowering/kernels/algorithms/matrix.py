@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ....glow_dialects.elements import compute_type
-from ....glow_dialects.glow.elementwise import X, Y
-from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ....glow_dialects.glow.elementwise import X
+from ....glow_dialects.glow.matrix import MatMulOp
 from ....glow_dialects.glow_cpu.packed import PackedMatMulOp
 from ....glow_dialects.glow_nest.affine import Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
@@ -16,7 +16,6 @@ from ..schedules.blocking import (
     rows_of_panels,
 )
 from .row_blocks import Rows, for_rows, in_blocks
-from .rows import store_reduction
 
 
 @kernel(MatMulOp)
@@ -40,16 +39,6 @@ def matmul(k: Kernel) -> None:
     element = compute_type(k.element)
     reduction = total(Combine.ADD, element, lhs[[*batch, i, t]], rhs[[*batch, t, j]])
     k.reduce([*batch, i, j], [t], reduction, [*batch, i, j])
-
-
-@kernel(FullyConnectedOp)
-def fully_connected(k: Kernel) -> None:
-    """Computes `y[i, j] = bias[j] + sum(x[i, t] * weights[j, t])`."""
-    x, weights, bias = k.operands
-    i, j, t = Dim("i", x.shape[0]), Dim("j", weights.shape[0]), Dim("t", x.shape[1])
-    element = compute_type(k.element)
-    reduction = total(Combine.ADD, element, x[[i, t]], weights[[j, t]])
-    k.reduce([i, j], [t], reduction, [i, j], [bias[[j]]], X + Y)
 
 
 @kernel(PackedMatMulOp)
@@ -84,7 +73,7 @@ def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
 
     def visit(few: Rows) -> None:
         dims, terms, products, place = _product(k, few, p, columns)
-        store_reduction(k, dims, terms, products, sums[dims])
+        k.map(dims, sums[dims], (), X, terms, products)
         k.finish(dims, place, [sums[dims]])
 
     in_blocks(k, rows, together, visit)

@@ -19,7 +19,6 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.scalar import Expr, arguments, select
 from ..registry import Kernel, kernel, total
-from .rows import store_reduction
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def _gates(layer: Layer, sums: View, columns: int) -> None:
     k, g = layer.k, Dim("g", columns)
     products = layer.products(k.result, [0, layer.before], 0, g)
     x = k.operands[0][[layer.now, layer.b, g]]
-    store_reduction(k, [layer.b, g], [layer.t], products, sums[[layer.b, g]], X + Y, [x])
+    k.map([layer.b, g], sums[[layer.b, g]], [x], X + Y, [layer.t], products)
 
 
 @kernel(LstmOp)

@@ -11,42 +11,34 @@ from math import prod
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y, Z
-from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp
+from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.scalar import Expr, arguments, exp, multiply_add, sqrt
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import rows_together
+from .formula import formula
 from .row_blocks import Rows, for_rows
 
-EXPONENTIAL = exp(X - Y)
+_EXPONENTIAL = exp(X - Y)
 """The exponential of an element minus the maximum `y` of its row."""
-
-
-def store_reduction(
-    k: Kernel,
-    dims: Sequence[Dim],
-    reduced: Sequence[Dim],
-    reduction: Reduction,
-    target: Access,
-    value: Expr = X,
-    operands: Sequence[Access] = (),
-) -> None:
-    """Computes `target = value(reduction, operands)` at each point of `dims`."""
-    body = Body((value,), (target.element,))
-    k.nest(Nest(tuple(dims), (target,), body, tuple(operands), reduction, tuple(reduced)))
 
 
 # softmax
 
 
-def softmax_rows(k: Kernel) -> None:
+@kernel(SoftmaxOp)
+def softmax(k: Kernel) -> None:
     """
     Computes for each row its maximum, the exponentials of the differences to it, their sum, and the
-    quotients.
+    quotients. Rows that are not contiguous are computed as their formula says, all at a time.
     """
     (x,) = k.operands
+    axis = k.call.int("axis")
+    if axis != x.rank - 1 or not x.strides[axis] == k.result.strides[axis] == 1:
+        formula(k)
+        return
     element = compute_type(x.element)
     j = Dim("j", x.shape[-1])
     count = rows_together(prod(x.shape[:-1]))
@@ -56,7 +48,7 @@ def softmax_rows(k: Kernel) -> None:
     def visit(rows: Rows) -> None:
         i = rows.row
         read = x[[*rows.place, j]]
-        softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], EXPONENTIAL)
+        softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], _EXPONENTIAL)
         k.finish([i, j], [*rows.place, j], [powers[[i, j]], share[[i]]], X * Y)
 
     for_rows(k, x.rank - 1, [x], count, visit)
@@ -79,10 +71,10 @@ def softmax_of_rows(
     element = powers.element
     read = powers if x is None else x
     # a NaN in the row shows in the sum
-    store_reduction(k, [i], [j], total(Combine.LARGEST_NUMBER, element, read), peak)
+    k.map([i], peak, (), X, [j], total(Combine.LARGEST_NUMBER, element, read))
     body = Body((power,), (element,))
     k.nest(Nest((i, j), (powers,), body, (read, peak), in_place=x is None))
-    store_reduction(k, [i], [j], total(Combine.ADD, element, powers), share, 1.0 / X)
+    k.map([i], share, (), 1.0 / X, [j], total(Combine.ADD, element, powers))
 
 
 # normalisation
@@ -120,7 +112,7 @@ def rms_norm(k: Kernel) -> None:
     def visit(rows: Rows) -> None:
         i, at = rows.row, [*rows.place, *columns]
         squares = total(Combine.ADD, element, x[at], x[at])
-        store_reduction(k, [i], columns, squares, factor[[i]], _inverse_root(k, columns))
+        k.map([i], factor[[i]], (), _inverse_root(k, columns), columns, squares)
         k.finish([i, *columns], at, [x[at], factor[[i]], scale[columns]], X * Y * Z)
 
     for_rows(k, axis, [x], count, visit)
@@ -156,11 +148,11 @@ def _moments(
     element = mean.element
     count = max(1, prod(d.size for d in reduced))
 
-    store_reduction(k, rows, reduced, total(Combine.ADD, element, x), mean, X * (1 / count))
+    k.map(rows, mean, (), X * (1 / count), reduced, total(Combine.ADD, element, x))
     centred = X - Y
     square = Body((centred * centred,), (element,))
     squares = Reduction(Combine.ADD, element, (x, mean), square)
-    store_reduction(k, rows, reduced, squares, factor, _inverse_root(k, reduced))
+    k.map(rows, factor, (), _inverse_root(k, reduced), reduced, squares)
 
 
 def _inverse_root(k: Kernel, reduced: Sequence[Dim]) -> Expr:

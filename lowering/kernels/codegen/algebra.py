@@ -14,11 +14,17 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import IntegerType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....glow_dialects.elements import is_unsigned, storage_type
+from ....glow_dialects.elements import (
+    is_minifloat,
+    is_narrow_storage,
+    is_unsigned,
+    storage_type,
+)
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp, dot_kind
 from ....glow_dialects.machine import MachineDescription
+from ....glow_dialects.minifloats import code_of
 from ....glow_dialects.scalar import Number, Primitive, fold_in_order
 from ...llvm.types import element_of
 from .emit import NO_SIGNED_ZEROS, Emitter, lanes_of
@@ -42,6 +48,8 @@ class ArithAlgebra:
 
     def number(self, value: Number, element: Attribute) -> Value:
         t = value_type(element)
+        if is_minifloat(element):
+            value = code_of(value, element)
         return Value(self.emitter.constant(vector_type(t, self.lanes), _wrapped(value, t)), element)
 
     def evaluate(self, body: Body, arguments: Sequence[Value]) -> list[Value]:
@@ -113,7 +121,19 @@ class ArithAlgebra:
             ssa = value.ssa if is_i1 else self.emitter.compare("ne", value.ssa, zero.ssa)
         else:
             ssa = self._resized(value.ssa, value_type(target), is_unsigned(value.element))
-        return Value(ssa, target)
+        return self._wrapped(Value(ssa, target), value.element)
+
+    def _wrapped(self, value: Value, source: Attribute) -> Value:
+        """
+        Returns an integer narrower than a byte without the bits that do not fit, if it may have
+        any.
+        """
+        stored = storage_type(value.element)
+        if not is_narrow_storage(stored) or storage_type(source) == stored:
+            return value
+        unused = self.number(8 - stored.bitwidth, stored)  # pyright: ignore
+        shifted = self.apply(Primitive.SHIFT_LEFT, (value, unused))
+        return self.apply(Primitive.SHIFT_RIGHT, (shifted, unused))
 
     def bitcast(self, value: Value, target: Attribute) -> Value:
         """Returns the bits of a value as one of another type of the same width."""

@@ -12,13 +12,15 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     VectorType,
     i1,
-    i8,
 )
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import (
     compute_type,
+    element_bytes,
     is_float,
+    is_integer,
+    is_minifloat,
     row_major_strides,
     storage_type,
     strides_of,
@@ -30,24 +32,23 @@ INDEX = IndexType()
 @cache
 def memory_type(element: Attribute) -> Attribute:
     """
-    Returns the element type of a kernel's memref: i8 for i1, signless integers, else the type
-    itself.
+    Returns the element type of a kernel's memref: i8 for all that has a byte, signless integers,
+    else the type itself.
     """
     stored = storage_type(element)
-    if stored == i1:
-        return i8
-    if isinstance(stored, IntegerType):
-        return IntegerType(stored.width.data)
+    if is_integer(stored) or is_minifloat(stored):
+        return IntegerType(8 * element_bytes(stored))
     return stored
 
 
 @cache
 def value_type(element: Attribute) -> Attribute:
-    """Returns the type of a value in a register: f32 for 16-bit floats, signless integers, i1."""
+    """
+    Returns the type of a value in a register: f32 for 16-bit floats, signless integers of 8 bits or
+    more, i8 for minifloats, i1.
+    """
     computed = compute_type(element)
-    if isinstance(computed, IntegerType):
-        return IntegerType(computed.width.data)
-    return computed
+    return computed if computed == i1 else memory_type(computed)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ....glow_dialects.glow_nest.affine import Access
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import (
     RegisterTile,
@@ -40,6 +41,8 @@ class VectorNest:
         wide = ArithAlgebra(memory.emitter, machine, schedule.lanes)
         self._algebra = ArithAlgebra(memory.emitter, machine, 1 if is_number else finishing.lanes)
         """Of results."""
+        self._chosen_before, self._chosen = _by_choice(nest)
+        """Accesses through indices, those whose index is the same at all points apart."""
         self._reduction: TileReduction | None = None
         if nest.reduction is not None:
             self._reduction = TileReduction(nest, schedule, wide, self._algebra)
@@ -53,6 +56,7 @@ class VectorNest:
         accesses = nest.accesses(self._reduction.prefetched if self._reduction else ())
         accesses += [i for a in accesses for i in a.indices]
         start = Tile(nest, schedule, self._memory, self._memory.places(accesses, bound))
+        start = start.resolved(self._chosen_before)
         fixed = loaded_before(start, self._algebra)
         for tile in self._driver(split, share).tiles(start):
             if isinstance(schedule, RegisterTranspose):
@@ -82,7 +86,11 @@ class VectorNest:
         if self._reduction is not None:
             results = self._reduction.results(tile, points)
             starts_with_operand = self._reduction.starts_with_operand
-        tile = tile.resolved((*nest.operands, *nest.writes))
+        tile = tile.resolved(self._chosen)
+        if not nest.writes:
+            for access in nest.operands:
+                self._memory.prefetch(access, tile.places[access], 0)
+            return
         loads = Loads(replace(tile, schedule=finishing), self._algebra, loaded=dict(fixed))
         for point, result in zip(points, results, strict=True):
             operands = [loads(a, point) for a in nest.operands]
@@ -107,3 +115,20 @@ class VectorNest:
             assert isinstance(stride, int)
             place, offset = tile.places[access], offset_of(access, point)
             memory.store(value, access, place, offset, stride, mask, self._algebra, nest.raw)
+
+
+def _by_choice(nest: Nest) -> tuple[Sequence[Access], Sequence[Access]]:
+    """
+    Returns the accesses of the body that indices in memory choose: those whose index is the same
+    at all points and is not written, and the others.
+    """
+    written = {w.buffer for w in nest.writes}
+    before: list[Access] = []
+    others: list[Access] = []
+    for access in (*nest.operands, *nest.writes):
+        if access.indirect is None:
+            continue
+        index = access.indirect.access
+        fixed = index.buffer not in written and not any(index.stride(d) for d in nest.parallel)
+        (before if fixed else others).append(access)
+    return before, others

@@ -60,6 +60,11 @@ def repays_turning(rows: int, terms: int) -> bool:
     return rows >= TIMINGS.least_turned_rows and terms < TIMINGS.most_turned_terms
 
 
+def repays_unpacking(rows: int) -> bool:
+    """Returns whether products of `rows` rows repay unpacking weights of a few bits to floats."""
+    return rows >= TIMINGS.least_unpacked_rows
+
+
 def rows_of_panels(machine: MachineDescription, terms: int) -> int:
     """
     Returns how many rows meet a panel before the next one. The panel is read once for all of them.

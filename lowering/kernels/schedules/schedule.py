@@ -90,6 +90,8 @@ def _choose_turned(nest: Nest, machine: MachineDescription) -> RegisterTranspose
 
 
 def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedule:
+    if not nest.writes:
+        return Elementwise(order=nest.parallel)
     if (schedule := _choose_turned(nest, machine)) is not None:
         return schedule
 
@@ -162,6 +164,7 @@ class CostModel:
         self.reduced_size = prod(d.size for d in nest.reduced)
         self.unrolled = nest.tabled
         self.copies = prod(d.size for d in self.unrolled)
+        self.maps = nest.reduction.map is not None and len(self.reads) > 2
         # a tile reads one index
         indices = [i for a in (*self.reads, *nest.operands) for i in a.indices]
         self.indexing = {d for a in indices for d in a.place.terms}
@@ -295,5 +298,9 @@ class CostModel:
             )
             loads += count * (load_cost(access, vector, candidate.lanes) + convert)
             if vector is not None and access.stride(vector) != 0:
-                registers = count if registers == 0 else min(registers, count)
-        return loads, registers
+                if self.maps:
+                    registers += count
+                else:
+                    registers = count if registers == 0 else min(registers, count)
+        # a value under way for each accumulator
+        return loads, registers + (prod(candidate.tile.values()) if self.maps else 0)

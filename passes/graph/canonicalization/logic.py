@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import Float16Type, IntegerType, ReducedPrecisionFloatType
 from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.elements import FLOAT_TYPES, element_bytes, is_float, is_unsigned
@@ -15,6 +15,9 @@ from .table import canonical
 _EXACT_BITS: dict[type[Attribute], int] = dict(zip(FLOAT_TYPES, (11, 8, 24, 53), strict=True))
 """The number of bits up to which integers fit a float type without rounding."""
 
+_F16_EXPONENT = 5
+"""Bits of the exponent of f16."""
+
 
 def is_signed(element: IntegerType) -> bool:
     """Signless integers of more than one bit are signed; i1 is 0 or 1."""
@@ -25,6 +28,10 @@ def holds(wide: Attribute, narrow: Attribute) -> bool:
     """Returns whether every number of type `narrow` is exactly a number of type `wide`."""
     if wide == narrow:
         return True
+    if isinstance(narrow, ReducedPrecisionFloatType):
+        # all but f16 have enough bits of the exponent for all of them
+        exponents = narrow.SEMANTICS.exponent_bits
+        return is_float(wide) and (exponents <= _F16_EXPONENT or not isinstance(wide, Float16Type))
     if is_float(narrow):
         # the 16-bit types do not contain each other
         return is_float(wide) and element_bytes(wide) > element_bytes(narrow)
@@ -54,7 +61,7 @@ def cast_of_exact_cast(node: CastOp, build: Build) -> SSAValue | None:
     if is_float(middle) and not is_float(target) and not holds(target, source):
         # floats out of an integer's range do not wrap as integers do
         return None
-    return build(CastOp, inner.input, result_types=[node.result.type])
+    return build.like(node, inner.input)
 
 
 @canonical(NotOp)

@@ -80,6 +80,36 @@
 
 // -----
 
+// CHECK: 'glow.cast' op (%r): expected a rounding of ('up', 'down', 'nearest'), found 'even'
+%a = glow.splat value 0.0 : tensor<4xf32>
+%r = glow.cast %a rounding "even" : (tensor<4xf32>) -> tensor<4xf8E8M0FNU>
+
+// -----
+
+// CHECK: 'glow.add' op (%r): expected numeric elements, found tensor<4xf8E5M2>
+%a = glow.splat value 0.0 : tensor<4xf8E5M2>
+%r = glow.add %a, %a : (tensor<4xf8E5M2>, tensor<4xf8E5M2>) -> tensor<4xf8E5M2>
+
+// -----
+
+// CHECK: 'glow.less' op (%r): expected floats of 16 bits or more, found tensor<4xf4E2M1FN>
+%a = glow.splat value 0.0 : tensor<4xf4E2M1FN>
+%r = glow.less %a, %a : (tensor<4xf4E2M1FN>, tensor<4xf4E2M1FN>) -> tensor<4xi1>
+
+// -----
+
+// CHECK: 'glow.relu' op (%r): expected numeric elements, found tensor<4xi4>
+%a = glow.splat value 0 : tensor<4xi4>
+%r = glow.relu %a : (tensor<4xi4>) -> tensor<4xi4>
+
+// -----
+
+// CHECK: 'glow.bitcast' op (%r): expected floats of 64, 32 or at most 8 bits, or integers of at least 8, found i4
+%a = glow.splat value 0 : tensor<4xi4>
+%r = glow.bitcast %a : (tensor<4xi4>) -> tensor<4xui8>
+
+// -----
+
 // CHECK: 'glow.cast' op (%r): expected float or integer elements, found !quant.uniform<i8:f32, 0.1>
 %a = "test.op"() : () -> tensor<4xf32>
 %r = glow.cast %a : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 0.1>>
@@ -389,7 +419,7 @@
 
 // -----
 
-// CHECK: 'glow.bitcast' op (%r): expected elements f32, f64 or integers, found f16
+// CHECK: 'glow.bitcast' op (%r): expected floats of 64, 32 or at most 8 bits, or integers of at least 8, found f16
 %x = "test.op"() : () -> tensor<4xf16>
 %r = glow.bitcast %x : (tensor<4xf16>) -> tensor<4xi16>
 

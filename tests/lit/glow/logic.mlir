@@ -44,5 +44,5 @@ func.func @logic(%a: tensor<2x3xf32>, %c: tensor<2x3xi1>, %i: tensor<4xi32>, %u:
 // GENERIC: %xor = "glow.xor"(%u, %u) : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xui8>
 // GENERIC: %not = "glow.not"(%c) : (tensor<2x3xi1>) -> tensor<2x3xi1>
 // GENERIC: %select = "glow.select"(%c, %a, %a) : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// GENERIC: %cast = "glow.cast"(%a) : (tensor<2x3xf32>) -> tensor<2x3xi64>
+// GENERIC: %cast = "glow.cast"(%a) <{saturate = true, rounding = "up"}> : (tensor<2x3xf32>) -> tensor<2x3xi64>
 // GENERIC: %bits = "glow.bitcast"(%a) : (tensor<2x3xf32>) -> tensor<2x3xui32>

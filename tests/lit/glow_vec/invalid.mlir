@@ -37,13 +37,13 @@
 // -----
 
 %x, %i, %o, %m, %v = "test.op"() : () -> (memref<9xf32>, index, vector<8xindex>, vector<8xi1>, vector<8xi32>)
-glow_vec.scatter %v, %x[%i] [%o], %m : vector<8xi32>, memref<9xf32>, vector<8xindex>, vector<8xi1>
+%0 = glow_vec.gather %x[%i] [%o], %m, %v : memref<9xf32>, vector<8xindex>, vector<8xi1>, vector<8xi32>
 // CHECK: expected lanes of f32, found i32
 
 // -----
 
 %x, %o, %m, %v = "test.op"() : () -> (memref<f32>, vector<8xindex>, vector<8xi1>, vector<8xf32>)
-glow_vec.scatter %v, %x[] [%o], %m : vector<8xf32>, memref<f32>, vector<8xindex>, vector<8xi1>
+%0 = glow_vec.gather %x[] [%o], %m, %v : memref<f32>, vector<8xindex>, vector<8xi1>, vector<8xf32>
 // CHECK: expected a base of at least one dimension, found memref<f32>
 
 // -----

@@ -124,12 +124,10 @@ func.func @truth(%x: memref<8xi1>) {
 func.func @masked(%n: index, %x: memref<9xf32>, %v: vector<8xf32>) {
   %c1 = arith.constant 1 : index
   %m = vector.create_mask %n : vector<8xi1>
-  %0 = vector.maskedload %x[%c1], %m, %v : memref<9xf32>, vector<8xi1>, vector<8xf32> into vector<8xf32>
-  vector.maskedstore %x[%c1], %m, %0 : memref<9xf32>, vector<8xi1>, vector<8xf32>
+  vector.maskedstore %x[%c1], %m, %v : memref<9xf32>, vector<8xi1>, vector<8xf32>
   func.return
 }
 // CHECK-LABEL: llvm.func @masked
 // CHECK:         [[M:%[0-9]+]] = llvm.icmp "slt" {{.*}} : vector<8xi32>
 // CHECK-NEXT:    [[P:%[0-9]+]] = llvm.getelementptr inbounds %x[1] : (!llvm.ptr) -> !llvm.ptr, f32
-// CHECK-NEXT:    [[L:%[0-9]+]] = llvm.intr.masked.load [[P]], [[M]], %v {alignment = 4 : i64} : (!llvm.ptr, vector<8xi1>, vector<8xf32>) -> vector<8xf32>
-// CHECK-NEXT:    llvm.intr.masked.store [[L]], [[P]], [[M]] {alignment = 4 : i64} : vector<8xf32>, vector<8xi1> into !llvm.ptr
+// CHECK-NEXT:    llvm.intr.masked.store %v, [[P]], [[M]] {alignment = 4 : i64} : vector<8xf32>, vector<8xi1> into !llvm.ptr

@@ -21,8 +21,8 @@ func.func @exp_in_a_loop(%m: memref<64xf32>) {
 // CHECK-NOT: arith.constant
 // CHECK-NOT: math.exp
 // CHECK: glow_vec.select
-// CHECK: math.fma
-// CHECK: arith.bitcast {{.*}} : vector<16xi32> to vector<16xf32>
+// CHECK: vector.fma
+// CHECK: vector.bitcast {{.*}} : vector<16xi32> to vector<16xf32>
 // CHECK: vector.store
 
 // -----

@@ -13,7 +13,7 @@ from glow.frontend.onnx import import_onnx
 from glow.runtime.interpreter import interpret
 from glow.tests.support.seeds import shared_generator
 
-DRAWN = 4
+DRAWN = 2
 """The number of networks that a run interprets."""
 LONGEST_TEXT = 300_000
 """Characters; DenseNet-121 has the most nodes. Weights would add hundreds of millions."""

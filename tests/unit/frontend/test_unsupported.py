@@ -158,20 +158,3 @@ def test_operators_inside_functions() -> None:
 def test_unsupported_dead_nodes_do_not_matter() -> None:
     nodes = [node("Relu", ["x"], ["y"]), node("StringNormalizer", ["x"], ["dead"])]
     import_onnx(model(nodes, [value("x", [2])], ["y"]))
-
-
-def test_training() -> None:
-    weights = {n: np.ones(3, np.float32) for n in "sbmv"}
-    made = model(
-        [
-            node("BatchNormalization", ["x", *"sbmv"], ["y", "m2", "v2"], training_mode=1),
-            node("Dropout", ["x", "", "t"], ["d"]),
-        ],
-        [value("x", [2, 3])],
-        ["y", "d"],
-        {**weights, "t": np.array(True)},
-    )
-    assert problems(made) == [
-        "BatchNormalization with output 'y': training_mode=1",
-        "Dropout with output 'd': training_mode=true",
-    ]

@@ -137,7 +137,7 @@ def test_negative_and_enormous_dimensions(dims: list[int]) -> None:
         import_onnx(passed_on(tensor))
 
 
-@pytest.mark.parametrize("code", ["STRING", "COMPLEX64", "FLOAT8E4M3FN", "INT2"])
+@pytest.mark.parametrize("code", ["STRING", "COMPLEX64", "COMPLEX128"])
 def test_element_types_without_counterpart(code: str) -> None:
     tensor = TensorProto(name="w", data_type=getattr(TensorProto, code), dims=[1])
     made = model([node("Identity", ["w"], ["y"])], [], ["y"], [tensor])

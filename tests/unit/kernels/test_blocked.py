@@ -16,7 +16,6 @@ from glow.glow_dialects.glow_cpu.blocked import (
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
-from glow.lowering.kernels.algorithms.blocked_pooling import segments
 from glow.lowering.kernels.schedules.register_tile import balanced
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, parse
@@ -189,28 +188,3 @@ def test_balanced_parts(size: int, most: int):
     assert max(p.tile for p in parts) <= most
     assert max(p.tile for p in parts) - min(p.tile for p in parts) <= 1
     assert sum(p.tiles for p in parts) == -(-size // most)
-
-
-@given(
-    st.integers(1, 20),
-    st.integers(1, 5),
-    st.integers(1, 3),
-    st.integers(1, 3),
-    st.integers(0, 3),
-    st.integers(0, 3),
-)
-def test_segments(size: int, kernel: int, stride: int, dilation: int, low: int, high: int):
-    room = size + low + high - dilation * (kernel - 1) - 1
-    count = room // stride + 1 if room >= 0 else 0
-    found = {
-        start: s
-        for s in segments(size, count, kernel, stride, dilation, low, high)
-        for start in range(s.start, s.start + s.count)
-    }
-    assert sorted(found) == list(range(count))
-    for window, segment in found.items():
-        places = [window * stride - low + i * dilation for i in range(kernel)]
-        inside = [i for i, p in enumerate(places) if 0 <= p < size]
-        expected = range(segment.first, segment.first + segment.places)
-        assert inside == (list(expected) if segment.places else [])
-        assert segment.counted == kernel

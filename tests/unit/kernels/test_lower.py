@@ -137,7 +137,7 @@ PIPELINES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**32), st.integers(1, 20), st.booleans(), MACHINES, PIPELINES)
 def test_random_networks(
     seed: int, steps: int, single: bool, machine: MachineDescription, pipeline: str

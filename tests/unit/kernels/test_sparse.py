@@ -84,7 +84,7 @@ def test_any_number_of_zeros(
         np.testing.assert_allclose(found[0, 0], sum_of_rows(x[0, 0], w), rtol=0, atol=2e-5 * 8)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     st.integers(0, 1 << 30),
     st.integers(1, 60),

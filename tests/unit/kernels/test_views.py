@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import MemRefType, f32
 
-relaxed = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+relaxed = settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 MACHINES = st.sampled_from(
     [MachineDescription(512), MachineDescription(256, 16), MachineDescription(64, 8, False)]
 )

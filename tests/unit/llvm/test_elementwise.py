@@ -129,10 +129,6 @@ FLOAT_BINARY = {
     "arith.divf": np.divide,
     "arith.maximumf": np.maximum,
     "arith.minimumf": np.minimum,
-    "arith.maxnumf": np.fmax,
-    "arith.minnumf": np.fmin,
-    "math.copysign": np.copysign,
-    "math.atan2": np.arctan2,
 }
 FLOAT_UNARY = {
     "arith.negf": np.negative,
@@ -140,34 +136,16 @@ FLOAT_UNARY = {
     "math.ceil": np.ceil,
     "math.floor": np.floor,
     "math.roundeven": np.round,
-    "math.trunc": np.trunc,
     "math.exp": np.exp,
     "math.exp2": np.exp2,
-    "math.expm1": np.expm1,
     "math.sin": np.sin,
     "math.cos": np.cos,
     "math.tanh": np.tanh,
-    "math.atan": np.arctan,
-    "math.asinh": np.arcsinh,
-    "math.cbrt": np.cbrt,
     "math.erf": np.vectorize(math.erf),
 }
 POSITIVE = {
     "math.log": np.log,
-    "math.log2": np.log2,
-    "math.log10": np.log10,
-    "math.log1p": np.log1p,
     "math.sqrt": np.sqrt,
-    "math.rsqrt": lambda x: 1 / np.sqrt(x),
-    "math.acosh": np.arccosh,
-}
-INSIDE = {
-    "math.asin": np.arcsin,
-    "math.acos": np.arccos,
-    "math.atanh": np.arctanh,
-    "math.tan": np.tan,
-    "math.sinh": np.sinh,
-    "math.cosh": np.cosh,
 }
 INTEGER_BINARY = {
     "arith.addi": np.add,
@@ -184,11 +162,8 @@ INTEGER_BINARY = {
 INTEGER_NONZERO = {
     "arith.divsi": truncated_division,
     "arith.remsi": fmod,
-    "arith.floordivsi": np.floor_divide,
     "arith.divui": np.floor_divide,
     "arith.remui": np.remainder,
-    "arith.ceildivsi": lambda a, b: -(-a // b),
-    "arith.ceildivui": lambda a, b: -(-a // b),
     "arith.shli": np.left_shift,
     "arith.shrui": np.right_shift,
     "arith.shrsi": np.right_shift,
@@ -205,8 +180,6 @@ def float_cases(t: str) -> list[Case]:
         found.append(Case(name + " {0} : {t}", f, (t,), high=4, low=-4))
     for name, f in POSITIVE.items():
         found.append(Case(name + " {0} : {t}", f, (t,), low=1.1, high=9))
-    for name, f in INSIDE.items():
-        found.append(Case(name + " {0} : {t}", f, (t,), low=-0.9, high=0.9))
     for predicate, f in (("olt", np.less), ("ole", np.less_equal), ("une", np.not_equal)):
         found.append(Case(f"arith.cmpf {predicate}, {{0}}, {{1}} : {{t}}", f, (t, t), "i1"))
     return found
@@ -221,8 +194,6 @@ def integer_cases(t: str) -> list[Case]:
     predicates = {"slt": np.less, "sle": np.less_equal, "eq": np.equal, "ne": np.not_equal}
     for predicate, f in (*predicates.items(), ("ult", unsigned(np.less))):
         found.append(Case(f"arith.cmpi {predicate}, {{0}}, {{1}} : {{t}}", f, (t, t), "i1"))
-    if t != "index":
-        found.append(Case("math.absi {0} : {t}", np.abs, (t,)))
     return found
 
 
@@ -255,22 +226,6 @@ def test_operations_on_truth_values(vector: bool, rng: np.random.Generator):
     form = "arith.{} {{0}}, {{1}} : {{t}}"
     cases = [Case(form.format(n), f, ("i1", "i1")) for n, f in operations.items()]
     check_together(cases, rng, vector=vector)
-
-
-SIGNED_DIVISIONS = [(7, 2), (-7, 2), (7, -2), (-7, -2), (6, 3), (-6, 3), (0, 5), (0, -5)]
-
-
-@pytest.mark.parametrize(
-    ("name", "oracle"),
-    [("floordivsi", lambda a, b: a // b), ("ceildivsi", lambda a, b: -(-a // b))],
-)
-def test_division_rounds_as_its_name_says(name: str, oracle: Callable[..., np.ndarray]):
-    a, b = (np.array(v, np.int32) for v in zip(*SIGNED_DIVISIONS, strict=True))
-    result = np.zeros(LANES, np.int32)
-    case = Case(f"arith.{name} {{0}}, {{1}} : {{t}}", oracle, ("i32", "i32"))
-    for vector in (False, True):
-        Kernels(kernel(case, vector=vector)).k(a, b, result)
-        np.testing.assert_array_equal(result, oracle(a, b))
 
 
 CASTS = [
@@ -346,15 +301,14 @@ def test_rounding_to_bf16_is_exact(rng: np.random.Generator):
         np.testing.assert_array_equal(result.view(np.uint16)[~nan], expected.view(np.uint16)[~nan])
 
 
-def test_maximum_keeps_nan_and_maxnum_drops_it():
+def test_maximum_keeps_nan():
     a = np.array([np.nan, 1, np.nan, -0.0, 2, 3, 4, 5], np.float32)
     b = np.array([1, np.nan, np.nan, 0.0, 1, 4, np.inf, -np.inf], np.float32)
-    for name, oracle in (("maximumf", np.maximum), ("maxnumf", np.fmax)):
-        case = Case(f"arith.{name} {{0}}, {{1}} : {{t}}", oracle, ("f32", "f32"))
-        for vector in (False, True):
-            result = np.zeros(LANES, np.float32)
-            Kernels(kernel(case, vector=vector)).k(a, b, result)
-            np.testing.assert_array_equal(result, oracle(a, b))
+    case = Case("arith.maximumf {0}, {1} : {t}", np.maximum, ("f32", "f32"))
+    for vector in (False, True):
+        result = np.zeros(LANES, np.float32)
+        Kernels(kernel(case, vector=vector)).k(a, b, result)
+        np.testing.assert_array_equal(result, np.maximum(a, b))
 
 
 def test_select_by_scalar_and_by_mask(rng: np.random.Generator):

@@ -54,14 +54,10 @@ def test_every_element_type_is_copied(element: str, rng):
         vector.store %v, %y[%i, %c1] : {t}, vector<4x{element}>
       }}
       return
-    }}
-    func.func @all(%x: {t}, %y: {t}) {{
-      "memref.copy"(%x, %y) : ({t}, {t}) -> ()
-      return
     }}"""
     kernels = Kernels(text)
     x = random_array(element, (3, 5), rng)
-    for name, columns in (("scalar", slice(0, 5)), ("vector", slice(1, 5)), ("all", slice(0, 5))):
+    for name, columns in (("scalar", slice(0, 5)), ("vector", slice(1, 5))):
         y = np.zeros_like(x)
         getattr(kernels, name)(x, y)
         np.testing.assert_array_equal(y[:, columns], x[:, columns])
@@ -77,8 +73,7 @@ def test_masked_tails(element: str, count: int, rng):
       %c0 = arith.constant 0 : index
       %count = memref.load %n[%c0] : memref<1xindex>
       %mask = vector.create_mask %count : vector<8xi1>
-      %old = vector.load %y[%c0] : {t}, {v}
-      %v = vector.maskedload %x[%c0], %mask, %old : {t}, vector<8xi1>, {v} into {v}
+      %v = vector.load %x[%c0] : {t}, {v}
       vector.maskedstore %y[%c0], %mask, %v : {t}, vector<8xi1>, {v}
       return
     }}
@@ -86,9 +81,8 @@ def test_masked_tails(element: str, count: int, rng):
       %c0 = arith.constant 0 : index
       %count = arith.constant {count} : index
       %mask = vector.create_mask %count : vector<8xi1>
-      %old = vector.load %y[%c0] : {t}, {v}
-      %v = vector.maskedload %x[%c0], %mask, %old : {t}, vector<8xi1>, {v} into {v}
-      vector.store %v, %y[%c0] : {t}, {v}
+      %v = vector.load %x[%c0] : {t}, {v}
+      vector.maskedstore %y[%c0], %mask, %v : {t}, vector<8xi1>, {v}
       return
     }}"""
     kernels = Kernels(text)
@@ -101,7 +95,7 @@ def test_masked_tails(element: str, count: int, rng):
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3, -1, 0])
-def test_gather_and_scatter_count_elements_of_the_last_dimension(stride: int, rng):
+def test_gather_counts_elements_of_the_last_dimension(stride: int, rng):
     layout = f"strided<[40, {stride}], offset: 20>"
     text = f"""
     func.func @gather(%x: memref<2x8xf32, {layout}>, %at: memref<8xindex>, %m: memref<8xi1>,
@@ -115,18 +109,6 @@ def test_gather_and_scatter_count_elements_of_the_last_dimension(stride: int, rn
           : memref<2x8xf32, {layout}>, vector<8xindex>, vector<8xi1>, vector<8xf32>
       vector.store %v, %y[%c0] : memref<8xf32>, vector<8xf32>
       return
-    }}
-    func.func @scatter(%x: memref<2x8xf32, {layout}>, %at: memref<8xindex>, %m: memref<8xi1>,
-                       %y: memref<8xf32>) {{
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %wide = vector.load %at[%c0] : memref<8xindex>, vector<8xindex>
-      %offsets = glow_vec.cast index_cast %wide : vector<8xindex> to vector<8xi32>
-      %mask = vector.load %m[%c0] : memref<8xi1>, vector<8xi1>
-      %v = vector.load %y[%c0] : memref<8xf32>, vector<8xf32>
-      glow_vec.scatter %v, %x[%c1, %c0] [%offsets], %mask
-          : vector<8xf32>, memref<2x8xf32, {layout}>, vector<8xi32>, vector<8xi1>
-      return
     }}"""
     kernels = Kernels(text)
     x = rng.standard_normal(100).astype(np.float32)
@@ -136,59 +118,6 @@ def test_gather_and_scatter_count_elements_of_the_last_dimension(stride: int, rn
     y = np.zeros(8, np.float32)
     kernels.gather(x, offsets, mask, y)
     np.testing.assert_array_equal(y, np.where(mask, x[places], np.float32(-7)))
-
-    values = rng.standard_normal(8).astype(np.float32)
-    expected = x.copy()
-    for lane in range(8):
-        if mask[lane]:
-            expected[places[lane]] = values[lane]
-    kernels.scatter(x, offsets, mask, values)
-    np.testing.assert_array_equal(x, expected)
-
-
-def test_gather_of_truth_values(rng):
-    text = """
-    func.func @f(%x: memref<16xi1>, %y: memref<4xi1>) {
-      %c0 = arith.constant 0 : index
-      %step = glow_vec.step : vector<4xindex>
-      %three = arith.constant dense<3> : vector<4xindex>
-      %offsets = arith.muli %step, %three : vector<4xindex>
-      %all = arith.constant dense<true> : vector<4xi1>
-      %none = arith.constant dense<false> : vector<4xi1>
-      %v = glow_vec.gather %x[%c0] [%offsets], %all, %none
-          : memref<16xi1>, vector<4xindex>, vector<4xi1>, vector<4xi1>
-      vector.store %v, %y[%c0] : memref<4xi1>, vector<4xi1>
-      return
-    }"""
-    x = rng.integers(0, 2, 16).astype(bool)
-    y = np.zeros(4, bool)
-    Kernels(text).f(x, y)
-    np.testing.assert_array_equal(y, x[:12:3])
-
-
-def test_views_and_subviews(rng):
-    text = """
-    func.func @f(%x: memref<6x8xf32>, %at: memref<2xindex>, %y: memref<4xf32>) {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c4 = arith.constant 4 : index
-      %row = memref.load %at[%c0] : memref<2xindex>
-      %column = memref.load %at[%c1] : memref<2xindex>
-      %sub = memref.subview %x[%row, %column] [4, 2] [1, 1]
-          : memref<6x8xf32> to memref<4x2xf32, strided<[8, 1], offset: ?>>
-      %inner = memref.subview %sub[0, 1] [4, 1] [1, 1]
-          : memref<4x2xf32, strided<[8, 1], offset: ?>>
-          to memref<4x1xf32, strided<[8, 1], offset: ?>>
-      scf.for %i = %c0 to %c4 step %c1 {
-        %v = memref.load %inner[%i, %c0] : memref<4x1xf32, strided<[8, 1], offset: ?>>
-        memref.store %v, %y[%i] : memref<4xf32>
-      }
-      return
-    }"""
-    x = rng.standard_normal((6, 8)).astype(np.float32)
-    y = np.zeros(4, np.float32)
-    Kernels(text).f(x, np.array([2, 3]), y)
-    np.testing.assert_array_equal(y, x[2:6, 4])
 
 
 def test_offsets_in_parameter_types_are_added_by_the_callee(rng):

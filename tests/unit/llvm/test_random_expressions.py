@@ -76,7 +76,7 @@ def expected(
     return values[-1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(programs(FLOAT), st.booleans(), st.integers(0, 2**32 - 1))
 def test_float_expressions(steps: list[Step], vector: bool, seed: int):
     rng = np.random.default_rng(seed)
@@ -87,7 +87,7 @@ def test_float_expressions(steps: list[Step], vector: bool, seed: int):
     np.testing.assert_array_equal(out, expected(steps, FLOAT, inputs))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(programs(INTEGER), st.booleans(), st.sampled_from(["i8", "i16", "i32", "i64", "index"]),
        st.integers(0, 2**32 - 1))  # fmt: skip
 def test_integer_expressions(steps: list[Step], vector: bool, element: str, seed: int):
@@ -108,7 +108,7 @@ def accesses(draw: st.DrawFn) -> list[tuple[int, int, int, int]]:
     return draw(st.lists(dimension, min_size=1, max_size=3))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(accesses(), st.integers(0, 2**32 - 1))
 def test_addresses(access: list[tuple[int, int, int, int]], seed: int):
     strides = [stride for stride, *_ in access]

@@ -12,7 +12,7 @@ from glow.errors import CompileError
 from glow.glow_dialects.llvm_extended import EXTENDED_LLVM
 from glow.lowering.llvm.instructions import TRANSLATORS
 from glow.lowering.llvm.text import float_text
-from glow.lowering.llvm.translate import LLVMIRTarget, translate_function, translate_module
+from glow.lowering.llvm.translate import LLVMIRTarget, translate_functions, translate_module
 from glow.tests.support.kernels import CONTEXT, Kernels, generic_text, parse, reparse
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,7 +177,7 @@ llvm.func @caller(%p: !llvm.ptr) {
 def test_each_function_is_a_module_of_its_own():
     module = parse(CALLS)
     functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, llvm.FuncOp)}
-    caller = translate_function(functions["caller"], module)
+    caller = translate_functions([functions["caller"]])
     binding.parse_assembly(caller).verify()
     assert "declare float @callee(float)" in caller
     assert "define float @callee" not in caller

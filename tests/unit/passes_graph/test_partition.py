@@ -130,7 +130,7 @@ def split(
     return after, read_partitions(after)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(SEEDS, st.integers(1, 40), st.sampled_from(sorted(STRATEGIES)))
 def test_random_graphs(seed: int, steps: int, strategy: str) -> None:
     before, configuration = layered_graph(seed, steps), devices(seed)
@@ -148,7 +148,7 @@ def test_random_operators(seed: int, steps: int, strategy: str) -> None:
     check_results(before, after, random_inputs(before, seed))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(SEEDS, st.integers(1, 40), st.sampled_from(sorted(STRATEGIES)))
 def test_memory_is_respected(seed: int, steps: int, strategy: str) -> None:
     before = layered_graph(seed, steps)
@@ -169,7 +169,7 @@ def test_memory_is_respected(seed: int, steps: int, strategy: str) -> None:
     check_network(before, after, configuration)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(SEEDS, st.integers(2, 30), st.sampled_from(sorted(STRATEGIES)))
 def test_annotations_are_respected(seed: int, steps: int, strategy: str) -> None:
     before, rng = layered_graph(seed, steps), random.Random(seed)

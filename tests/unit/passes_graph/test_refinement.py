@@ -125,7 +125,7 @@ def check(problem: Problem, groups: Sequence[UnitGroup]) -> None:
     assert not excess(problem, groups)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(SEEDS, st.integers(1, 30), st.booleans())
 def test_refinement_never_makes_it_worse(seed: int, steps: int, limited: bool) -> None:
     rng = random.Random(seed)

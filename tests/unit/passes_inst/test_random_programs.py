@@ -38,7 +38,7 @@ graphs = {
 }
 relaxed = settings(
     deadline=None,
-    max_examples=20,
+    max_examples=12,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

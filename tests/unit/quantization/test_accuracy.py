@@ -19,7 +19,7 @@ from glow.tests.support.photographs import photograph, pieces
 from PIL import Image
 
 BGR_MEAN = np.array((104, 117, 123), np.float32)
-FEW, MANY = 18, 240
+FEW, MANY = 18, 120
 
 
 def quantized(path: Path, inputs: Sequence[np.ndarray], folder: Path) -> glow.CompiledModel:

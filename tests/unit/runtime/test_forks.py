@@ -124,7 +124,7 @@ def compile_in_children() -> None:
     thread = threading.Thread(target=keep_compiling)
     thread.start()
     try:
-        for _ in range(5):
+        for _ in range(3):
             assert in_child(compiles)
     finally:
         stop.set()

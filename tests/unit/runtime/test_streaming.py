@@ -9,7 +9,7 @@ import threading
 import glow
 import numpy as np
 import pytest
-from glow.lowering.llvm.translate import translate_function
+from glow.lowering.llvm.translate import translate_functions
 from glow.runtime import segment_file
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.gil_switch import SECONDS, short_gil_switch
@@ -22,7 +22,7 @@ from xdsl.dialects.llvm import FuncOp
 
 def texts(module: ModuleOp) -> list[str]:
     functions = [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
-    return [translate_function(f, module) for f in functions]
+    return [translate_functions([f]) for f in functions]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

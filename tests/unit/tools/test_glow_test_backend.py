@@ -25,7 +25,7 @@ from glow.tools.conformance.plan import plan
 from glow.tools.glow_test_backend import main
 from xdsl.dialects.builtin import ModuleOp, f16, f32, i8, i32
 
-SAMPLE = 12
+SAMPLE = 8
 """Operators of the CPU that one run of the tests tries."""
 
 

@@ -95,6 +95,7 @@ TEXTS = {
 OPTIONS = {
     "glow-choose-convolutions": "{algorithm=winograd}",
     "glow-convert-to": "{element=f16}",
+    "glow-differentiate": "{seed=true}",
     "glow-divide-nests": "{threads=2}",
     "glow-partition": "{devices=interpreter}",
     "glow-quantize": "{dynamic=true}",

@@ -179,7 +179,7 @@ def random_instruction(random: Random, dram: RegionOp, likely: float) -> VtaInst
 
 
 @given(st.integers(0, 2**32), st.integers(1, 9), st.sampled_from((0.0, 0.15, 0.5)))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 def test_faults_are_those_of_all_pairs(seed: int, length: int, likely: float) -> None:
     random = Random(seed)
     dram = RegionOp.of(RegionKind.SCRATCH, "t", 0, 1024)

@@ -44,6 +44,6 @@ def check(module: ModuleOp, config: VtaConfig, seed: int) -> None:
 
 @pytest.mark.parametrize("config", CONFIGS, ids=range(len(CONFIGS)))
 @given(seed=st.integers(0, 2**32 - 1), layers=st.integers(LAYERS, 2 * LAYERS))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_a_network_is_computed_exactly(config: VtaConfig, seed: int, layers: int) -> None:
     check(RandomNetwork(seed).grow(layers), config, seed)

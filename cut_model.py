@@ -1,0 +1,88 @@
+"""A network in two programs: the second is made for what the first one computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from .compiled_model import CompiledModel
+from .errors import GlowError
+from .interface.memory_plan import MemoryPlan
+from .interface.signature import Signature, TensorInfo
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .interface.time_profile import TimeProfile
+    from .runtime.stages import Stages
+
+
+class _Parts:
+    """The programs of both parts as one."""
+
+    def __init__(self, first: CompiledModel, rest: CompiledModel, outputs: Sequence[str]):
+        self._first = first
+        self._rest = rest
+        self._outputs = outputs
+        self._inputs = [info.name for info in first.get_inputs()]
+        self._found = [info.name for info in first.get_outputs()]
+        self._needed = [info.name for info in rest.get_inputs()]
+        self._results = [info.name for info in rest.get_outputs()]
+
+    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        values = dict(zip(self._inputs, inputs, strict=True))
+        values |= zip(self._found, self._first.computed(inputs), strict=True)
+        given = {name: values[name] for name in self._needed}
+        values |= zip(self._results, self._rest.run(None, given), strict=True)
+        return [values[name] for name in self._outputs]
+
+
+class CutModel(CompiledModel):
+    """
+    A network some of whose shapes follow from values that it computes.
+
+    It is cut there. `parts` are the models before and behind the cut; the second one is compiled
+    for the sizes and values that the first one finds, and is itself a model with symbolic
+    dimensions or deciding inputs. What a model says of its program is that of a part.
+    """
+
+    def __init__(self, first: CompiledModel, rest: CompiledModel, outputs: Sequence[TensorInfo]):
+        self.parts = (first, rest)
+        """The models before and behind the cut."""
+        program = _Parts(first, rest, [info.name for info in outputs])
+        signature = Signature(tuple(first.get_inputs()), tuple(outputs))
+        backend, sizes = first.backend, first._sizes
+        super().__init__(self._none, backend, program, signature, {}, sizes=sizes)
+
+    def __repr__(self) -> str:
+        names = ", ".join(info.name for info in self.parts[0].get_outputs())
+        return f"{super().__repr__()[:-1]}; cut at {names}>"
+
+    def _none(self) -> Stages:
+        self._refuse("stages")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise GlowError(
+            f"{what} is that of one program, and this model has one for each of its parts: use "
+            f"model.parts[0].{what} or model.parts[1].{what}"
+        )
+
+    def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
+        self._refuse("profile(...)")
+
+    @property
+    def memory(self) -> MemoryPlan | None:
+        self._refuse("memory")
+
+    @property
+    def times(self) -> dict[str, float]:
+        self._refuse("times")
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether nothing was compiled: never, since the model is read to be cut."""
+        return False
+
+    def dump_stages(self, directory: str | Path) -> list[Path]:
+        self._refuse("dump_stages(...)")

@@ -1,0 +1,62 @@
+"""Products with weights of a few bits, as onnxruntime defines them in ContribOperators.md."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ....errors import ModelError
+from ....glow_dialects.elements import is_float
+from ....glow_dialects.glow.arithmetic import AddOp
+from ....glow_dialects.glow.narrow_weights import BYTE, BlockQuantizedMatMulOp
+from ....semantics.narrow_weights import unpacked
+from ..builder import element, size
+from ..node import CONTRIB, OnnxNode, converter
+from ..problems import Unsupported
+
+
+@converter("MatMulNBits", domain=CONTRIB)
+def matmul(node: OnnxNode) -> SSAValue:
+    """Converts a product with a matrix of 2, 4 or 8 bits, in blocks with a scale each."""
+    if node.optional(4) is not None:
+        raise Unsupported("g_idx, groups of columns in any order")
+    if node.attr("weight_prepacked", 0):
+        raise Unsupported("weight_prepacked, weights in the layout of a device")
+    build, bits = node.build, node.attr("bits", 4)
+    if bits not in (2, 4, 8):
+        raise Unsupported(f"bits={bits}")
+    columns, inner, block = (node.attr(name) for name in ("N", "K", "block_size"))
+    if not columns or not inner or not block or block * bits % 8:
+        raise ModelError(f"expected N, K and block_size, found {columns}, {inner} and {block}")
+    blocks = -(-inner // block)
+    weights = _shaped(node, 1, [columns, blocks, block * bits // 8])
+    scales = _shaped(node, 2, [columns, blocks])
+    zeros = _zero_points(node, columns, blocks, bits)
+    result = build.op(BlockQuantizedMatMulOp, node.input(0), weights, scales, zeros, bits=bits)
+    bias = node.optional(5)
+    return result if bias is None else build.elementwise(AddOp, result, bias)
+
+
+def _shaped(node: OnnxNode, index: int, shape: list[int]) -> SSAValue:
+    """Returns an input that has these dimensions, or one for all of them."""
+    value = node.input(index)
+    if size(value) != np.prod(shape):
+        wanted = "x".join(map(str, shape))
+        raise ModelError(f"expected input {index} of {wanted} elements, found {value.type}")
+    return node.build.reshape(value, shape)
+
+
+def _zero_points(node: OnnxNode, columns: int, blocks: int, bits: int) -> SSAValue:
+    """Returns zero points, which may be packed as the weights are, or one for all."""
+    value = node.optional(3)
+    if value is None:
+        return node.build.splat(2 ** (bits - 1), BYTE, [1, 1])
+    if is_float(element(value)):
+        return _shaped(node, 3, [columns, blocks])
+    packed = node.known(3)
+    assert packed is not None
+    row = -(-blocks * bits // 8)
+    if packed.size != columns * row:
+        raise ModelError(f"expected zero points of {columns}x{row} bytes, found {value.type}")
+    numbers = unpacked(packed.reshape(columns, row), bits)[:, :blocks]
+    return node.build.constant(np.ascontiguousarray(numbers))

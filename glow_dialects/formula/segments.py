@@ -1,0 +1,281 @@
+"""
+Segments of a stage: points whose reductions skip the same terms.
+
+The windows of a pooling reach over the edges of its input, and what lies beyond the input does not
+count. Along each dimension, the windows fall into segments: those that reach over the start of the
+input, those inside, and those that reach over the end. The windows of a segment skip the same
+elements. A stage for each combination of segments has loops over the elements that count alone, so
+it reads nothing out of bounds, and its conditions are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, product
+from math import prod
+from typing import TypeAlias
+
+from xdsl.ir import Attribute
+
+from ..elements import is_float, stored_values
+from ..scalar import Primitive
+from .ranges import of_affine
+from .statement import (
+    Affine,
+    Apply,
+    Constant,
+    Convert,
+    Kind,
+    Loop,
+    LoopValue,
+    Read,
+    Reduce,
+    Stage,
+    Term,
+    affine,
+    points,
+    walk,
+)
+
+_MOST_SEGMENTS = 64
+"""The most combinations of segments; each has code of its own."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of the points of a stage."""
+
+    stage: Stage
+    """The part as a stage, whose loops begin at 0."""
+    starts: tuple[int, ...]
+    """Where the part begins in each dimension of the result."""
+
+
+_Range: TypeAlias = "tuple[int, int]"
+"""The first value of a loop variable, and the number of its values."""
+_Ranges: TypeAlias = "dict[Loop, _Range]"
+
+
+def segments(stage: Stage) -> Sequence[Segment]:
+    """
+    Returns the segments of a stage; the stage alone if none of its reductions skips terms, if the
+    last loop, along which vectors lie, would have to be cut, or if there are too many segments.
+    """
+    bounds = list(_bounds(stage))
+    cuts = None if None in bounds else _cuts(stage, [b for b in bounds if b is not None])
+    parts = [{}] if cuts is None else [_joined(part) for part in product(*cuts)]
+    return [_segment(stage, ranges) for ranges in parts]
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """A form that is not negative at terms that count, of a reduced loop and perhaps another."""
+
+    form: Affine
+    outer: Loop | None
+    inner: Loop
+
+
+def _bounds(stage: Stage) -> Iterator[_Bound | None]:
+    """Yields the bounds of all reductions; None for one of another form."""
+    for term in walk(stage.value):
+        if not isinstance(term, Reduce):
+            continue
+        for form in _forms(term.body, term.combine):
+            inner = [loop for loop in form.terms if loop in term.over]
+            outer = [loop for loop in form.terms if loop in stage.loops]
+            known = (
+                len(inner) == 1 and len(outer) <= 1 and len(inner) + len(outer) == len(form.terms)
+            )
+            yield _Bound(form, outer[0] if outer else None, inner[0]) if known else None
+
+
+def _forms(term: Term, combine: Primitive) -> Iterator[Affine]:
+    """Yields forms that are all 0 or more where a term of a reduction differs from its identity."""
+    match term:
+        case Read(outside=Constant() as other) if _is_identity(other.value, combine, term.type):
+            for index, size in zip(term.indices, term.shape, strict=True):
+                yield from _not_negative((index, 0, 1), (index, size - 1, -1))
+        case Convert(operand=operand):
+            yield from _forms(operand, combine)
+        case Apply(kind=Primitive.MUL, arguments=factors) if combine is Primitive.ADD:
+            for factor in factors:
+                yield from _forms(factor, combine)
+        case Apply(kind=Primitive.SELECT, arguments=(condition, _, Constant() as other)):
+            if _is_identity(other.value, combine, term.type):
+                yield from _conditions(condition)
+        case _:
+            return
+
+
+def _is_identity(value: float, combine: Primitive, t: Kind | Attribute) -> bool:
+    if combine is Primitive.ADD or combine is Primitive.MUL:
+        return value == (0 if combine is Primitive.ADD else 1)
+    if isinstance(t, Kind):
+        return False
+    low, high = stored_values(t)
+    return value <= low if combine is Primitive.MAXIMUM else value >= high
+
+
+def _conditions(term: Term) -> Iterator[Affine]:
+    match term:
+        case Apply(kind=Primitive.AND, arguments=parts):
+            for part in parts:
+                yield from _conditions(part)
+        case Apply(kind=Primitive.LE | Primitive.LT as kind, arguments=(a, b)):
+            form = _difference(b, a)
+            if form is not None:
+                less = 1 if kind is Primitive.LT else 0
+                yield from _unless_known(Affine(form.terms, form.constant - less))
+        case _:
+            return
+
+
+def _not_negative(*forms: tuple[Term, int, int]) -> Iterator[Affine]:
+    """Yields `index * sign + constant` for each `(index, constant, sign)`."""
+    for index, constant, sign in forms:
+        form = affine(index)
+        if form is not None:
+            terms = {loop: c * sign for loop, c in form.terms.items()}
+            yield from _unless_known(Affine(terms, form.constant * sign + constant))
+
+
+def _unless_known(form: Affine) -> Iterator[Affine]:
+    """Yields a form, unless it is never negative."""
+    if of_affine(form)[0] < 0:
+        yield form
+
+
+def _difference(a: Term, b: Term) -> Affine | None:
+    return affine(Apply(Kind.INTEGER, a.at, Primitive.SUB, (a, b)))
+
+
+def _cuts(stage: Stage, bounds: Sequence[_Bound]) -> list[list[_Ranges]] | None:
+    """Returns the ranges of the segments along each dimension; None if there are none."""
+    outers = {b.inner: b.outer for b in bounds}
+    if not bounds or any(outers[b.inner] is not b.outer for b in bounds):
+        return None
+    found = []
+    for outer in dict.fromkeys(outers.values()):
+        inner = [loop for loop, of in outers.items() if of is outer]
+        found.append(_segments_along(outer, inner, [b for b in bounds if b.outer is outer]))
+        if len(found[-1]) > 1 and outer is stage.loops[-1]:
+            return None
+    return found if prod(map(len, found)) <= _MOST_SEGMENTS else None
+
+
+def _segments_along(
+    outer: Loop | None, inner: Sequence[Loop], bounds: Sequence[_Bound]
+) -> list[_Ranges]:
+    def seen(at: int) -> list[_Range]:
+        """Returns the range of each inner loop at a value of the outer one."""
+        return [_seen(loop, at, [b for b in bounds if b.inner is loop]) for loop in inner]
+
+    start, found = 0, []
+    for ranges, group in groupby(range(1 if outer is None else outer.size), seen):
+        count = len(list(group))
+        found.append(dict(zip(inner, ranges, strict=True)))
+        if outer is not None:
+            found[-1][outer] = (start, count)
+        start += count
+    return found
+
+
+def _seen(loop: Loop, at: int, bounds: Sequence[_Bound]) -> _Range:
+    low, high = 0, loop.size - 1
+    for bound in bounds:
+        rest = bound.form.constant
+        rest += 0 if bound.outer is None else bound.form.terms[bound.outer] * at
+        step = bound.form.terms[loop]
+        # rest + step * value >= 0
+        if step > 0:
+            low = max(low, -(rest // step))
+        else:
+            high = min(high, rest // -step)
+    return (low, high - low + 1) if low <= high else (0, 0)
+
+
+def _joined(parts: Sequence[_Ranges]) -> _Ranges:
+    return {loop: found for part in parts for loop, found in part.items()}
+
+
+def _segment(stage: Stage, ranges: Mapping[Loop, _Range]) -> Segment:
+    change = _Change(ranges)
+    places = tuple(None if p is None else change.loop(p) for p in stage.places)
+    starts = tuple(0 if p is None or p not in ranges else ranges[p][0] for p in stage.places)
+    return Segment(replace(stage, places=places, value=change.visit(stage.value)), starts)
+
+
+class _Change:
+    """The terms of a stage where loops have other ranges, with the conditions that are known."""
+
+    def __init__(self, ranges: Mapping[Loop, _Range]):
+        self._ranges = ranges
+        self._loops = {loop: Loop(loop.name, count) for loop, (_, count) in ranges.items()}
+        self._known: dict[Term, Term] = {}
+
+    def loop(self, loop: Loop) -> Loop:
+        return self._loops.get(loop, loop)
+
+    def visit(self, term: Term) -> Term:
+        if term not in self._known:
+            self._known[term] = self._made(term)
+        return self._known[term]
+
+    def _made(self, term: Term) -> Term:
+        match term:
+            case LoopValue() if term.loop in self._loops:
+                value = replace(term, loop=self._loops[term.loop])
+                start = Constant(Kind.INTEGER, term.at, self._ranges[term.loop][0])
+                return Apply(Kind.INTEGER, term.at, Primitive.ADD, (value, start))
+            case Read():
+                indices = tuple(map(self.visit, term.indices))
+                outside = None if term.outside is None else self.visit(term.outside)
+                return replace(term, indices=indices, outside=outside)
+            case Apply():
+                return _applied(replace(term, arguments=tuple(map(self.visit, term.arguments))))
+            case Convert():
+                return _converted(replace(term, operand=self.visit(term.operand)))
+            case Reduce():
+                over = tuple(map(self.loop, term.over))
+                return _reduced(replace(term, over=over, body=self.visit(term.body)))
+            case _:
+                return term
+
+
+def _applied(term: Apply) -> Term:
+    match term.kind, term.arguments:
+        case Primitive.LE | Primitive.LT, (a, b):
+            form = _difference(b, a)
+            low, high = (-1, 1) if form is None else of_affine(form)
+            least = 1 if term.kind is Primitive.LT else 0
+            if low >= least or high < least:
+                return Constant(term.type, term.at, int(low >= least))
+        case Primitive.AND, (Constant() as known, other) | (other, Constant() as known):
+            return other if known.value else known
+        case Primitive.SELECT, (Constant() as condition, then, otherwise):
+            return then if condition.value else otherwise
+        case Primitive.DIV, (Reduce() as total, Constant() as count) if _is_real(term.type):
+            # a mean: the sum was rounded before
+            inverse = 1 / count.value if count.value else float("nan")
+            factor = replace(count, value=inverse)
+            return replace(term, kind=Primitive.MUL, arguments=(total, factor))
+    return term
+
+
+def _is_real(t: Kind | Attribute) -> bool:
+    return t is Kind.REAL if isinstance(t, Kind) else is_float(t)
+
+
+def _converted(term: Convert) -> Term:
+    value = term.operand
+    if isinstance(value, Constant) and _is_real(term.type):
+        return Constant(term.type, term.at, float(value.value))
+    return term
+
+
+def _reduced(term: Reduce) -> Term:
+    if isinstance(term.body, Constant) and term.combine is Primitive.ADD:
+        return Constant(term.type, term.at, term.body.value * points(term.over))
+    return term

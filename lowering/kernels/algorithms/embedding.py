@@ -1,0 +1,153 @@
+"""Sums of rows that indices in memory name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import IntegerType, Signedness, f32
+
+from ....glow_dialects.elements import compute_type, element_bytes
+from ....glow_dialects.glow.embedding import EmbeddingBagOp, FusedEmbeddingBagOp
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View, affine
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.machine import LINE_BYTES
+from ....glow_dialects.scalar import (
+    Expr,
+    Primitive,
+    apply,
+    arguments,
+    bitcast,
+    convert,
+    multiply_add,
+    select,
+)
+from ....glow_dialects.timings import TIMINGS
+from ..registry import Kernel, kernel
+
+WORD = IntegerType(32, Signedness.UNSIGNED)
+
+
+@kernel(EmbeddingBagOp)
+def embedding_bag(k: Kernel) -> None:
+    """Adds one row after the other to the sum of its bag, which stays in a near cache."""
+    data, _, weights, _ = k.operands
+    element = compute_type(k.element)
+    sums = k.result if k.element == element else k.scratch(k.result.shape, element)
+    c = Dim("c", data.shape[1])
+    k.fill(sums, 0)
+
+    def add(m: Affine) -> None:
+        there = _of_bag(k, sums, m, [c])
+        old, new, weight = (convert(a, element) for a in arguments(3))
+        operands = (there, _of_row(k, m, c), weights[[m]])
+        body = Body((multiply_add(new, weight, old),), (element,))
+        k.nest(Nest((c,), (there,), body, operands, in_place=True))
+
+    _for_rows(k, add)
+    if sums is not k.result:
+        whole = [Dim("b", sums.shape[0]), c]
+        k.copy(whole, k.result[whole], sums[whole])
+
+
+@kernel(FusedEmbeddingBagOp)
+def fused_embedding_bag(k: Kernel) -> None:
+    """
+    Does the same with quantized rows. Offsets have a sum for each bag, and numbers in low bits sums
+    apart from those in high bits, until all rows are summed.
+    """
+    bags, bits = k.result.shape[0], k.call.int("bits")
+    per, size = 8 // bits, FusedEmbeddingBagOp.number_bytes(k.call)
+    sums = k.scratch((bags, per, size), f32)
+    c = Dim("c", size)
+    factor, shifts = k.scratch((), f32)[()], k.scratch((bags,), f32)
+    k.fill(sums, 0)
+    k.fill(shifts, 0)
+
+    def add(m: Affine) -> None:
+        _read_scale(k, m, size, factor, _of_bag(k, shifts, m, []))
+        for part in range(per):
+            there = _of_bag(k, sums, m, [part, c])
+            old, number, scale = arguments(3)
+            if per > 1:
+                number = apply(Primitive.SHIFT_RIGHT, number, bits * part)
+                number = apply(Primitive.AND, number, 2**bits - 1)
+            body = Body((multiply_add(convert(number, f32), scale, old),), (f32,))
+            operands = (there, _of_row(k, m, c), factor)
+            k.nest(Nest((c,), (there,), body, operands, in_place=True))
+
+    _for_rows(k, add)
+    b = Dim("b", bags)
+    writes = tuple(k.result[[b, affine(c) * per + part]] for part in range(per))
+    reads = (shifts[[b]], *(sums[[b, part, c]] for part in range(per)))
+    shift, *numbers = arguments(per + 1)
+    body = Body(tuple(number + shift for number in numbers), (f32,) * per)
+    k.nest(Nest((b, c), writes, body, reads))
+
+
+def _for_rows(k: Kernel, add: Callable[[Affine], None]) -> None:
+    """Adds the nests for each index in turn, and prefetches rows that later indices name."""
+    data, indices = k.operands[:2]
+    count, ahead = indices.shape[0], TIMINGS.rows_ahead
+    line = LINE_BYTES // element_bytes(data.element)
+    first = max(0, count - ahead)
+    if first:
+        m, lines = Dim("m", first), Dim("l", -(-data.shape[1] // line))
+        with k.repeat(m):
+            k.prefetch([lines], _of_row(k, m + ahead, lines * line))
+            add(affine(m))
+    last = Dim("m", count - first)
+    with k.repeat(last):
+        add(affine(last) + first)
+
+
+def _read_scale(k: Kernel, m: Affine, start: int, factor: Access, shift: Access) -> None:
+    """Computes the scale of a row, times its weight, and adds its offset to the sum of its bag."""
+    half, weight = bool(k.call.get("half")), k.operands[2][[m]]
+    size = 2 if half else 4
+    *given, times = arguments(size + 1)
+    value = _float(given, half) * times
+    reads = (*(_of_row(k, m, start + i) for i in range(size)), weight)
+    k.nest(Nest((), (factor,), Body((value,), (f32,)), reads))
+    old, *given, times = arguments(size + 2)
+    value = multiply_add(_float(given, half), times, old)
+    reads = (shift, *(_of_row(k, m, start + size + i) for i in range(size)), weight)
+    k.nest(Nest((), (shift,), Body((value,), (f32,)), reads, in_place=True))
+
+
+def _float(given: Sequence[Expr], half: bool) -> Expr:
+    """Returns the float whose bytes are given, the lowest first, as f32."""
+    word = convert(given[0], WORD)
+    for i, byte in enumerate(given[1:], 1):
+        word = _or(word, apply(Primitive.SHIFT_LEFT, convert(byte, WORD), 8 * i))
+    return _widened(word) if half else bitcast(word, f32)
+
+
+def _widened(half: Expr) -> Expr:
+    """Returns the f32 equal to the f16 whose bits are given as a word."""
+    sign = apply(Primitive.SHIFT_LEFT, apply(Primitive.AND, half, 0x8000), 16)
+    rest = apply(Primitive.SHIFT_LEFT, apply(Primitive.AND, half, 0x7FFF), 13)
+    # the exponent of f32 is larger by 112; a product also makes subnormal numbers normal
+    finite = bitcast(rest, f32) * 2.0**112
+    special = bitcast(_or(rest, 0x7F800000), f32)
+    is_special = apply(Primitive.EQ, apply(Primitive.AND, half, 0x7C00), 0x7C00)
+    magnitude = bitcast(select(is_special, special, finite), WORD)
+    return bitcast(_or(sign, magnitude), f32)
+
+
+def _or(a: Expr, b: Expr | int) -> Expr:
+    return apply(Primitive.OR, a, b)
+
+
+def _of_row(k: Kernel, m: Affine, column: Index) -> Access:
+    """Returns an element of the row that index `m` names."""
+    data, indices = k.operands[:2]
+    chosen = Indirect(indices[[m]], data.shape[0], data.strides[0])
+    return replace(data[[0, column]], indirect=chosen)
+
+
+def _of_bag(k: Kernel, sums: View, m: Affine, place: Sequence[Index]) -> Access:
+    """Returns an element of the sum to which the row of index `m` belongs."""
+    chosen = Indirect(k.operands[3][[m]], sums.shape[0], sums.strides[0])
+    return replace(sums[[0, *place]], indirect=chosen)

@@ -1,0 +1,133 @@
+"""Adjoints and tangents of data-parallel operators, from their scalar expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, SSAValue
+
+from ....glow_dialects.elements import compute_type, is_float
+from ....glow_dialects.glow.arithmetic import AddOp
+from ....glow_dialects.glow.base import DataParallel
+from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.scalar import (
+    Expr,
+    Number,
+    Primitive,
+    convert,
+    fold,
+    fold_in_order,
+    in_order_of_creation,
+    substitute,
+)
+from ..lowerings.data_parallel import NodeAlgebra
+from ..lowerings.precision import convert as convert_value
+from ..rewriting import Build, failure
+from .partials import PARTIALS
+from .registry import adjoint, tangent
+
+
+class _ElementTypes:
+    """The algebra whose values are the element types of expressions."""
+
+    def __init__(self, result: Attribute):
+        self._result = result
+
+    def constant(
+        self, value: Number, like: Sequence[Attribute], element: Attribute | None
+    ) -> Attribute:
+        return element or (like[0] if like else self._result)
+
+    def convert(self, value: Attribute, target: Attribute | None) -> Attribute:
+        return target or self._result
+
+    def bitcast(self, value: Attribute, target: Attribute) -> Attribute:
+        return target
+
+    def apply(self, kind: Primitive, args: Sequence[Attribute]) -> Attribute:
+        if kind in (Primitive.EQ, Primitive.LT, Primitive.LE):
+            return i1
+        return args[1] if kind is Primitive.SELECT else args[0]
+
+
+def derivatives(
+    expr: Expr, elements: Sequence[Attribute], result: Attribute, wanted: AbstractSet[int]
+) -> dict[int, Expr]:
+    """
+    Returns the derivatives of an expression with respect to its arguments `wanted`, each times a
+    seed: the argument numbered `len(elements)`. An argument that has none is left out.
+
+    `elements` are the element types of the arguments, `result` is that of the expression. The
+    derivatives are accumulated from the result to the arguments (Griewank and Walther 2008,
+    "Evaluating Derivatives", chapter 3).
+    """
+    expr = substitute(expr, [Expr.argument(i) for i in range(len(elements))], result)
+    order = in_order_of_creation([expr])
+    types = fold_in_order(order, elements, _ElementTypes(result))
+    seeds: dict[Expr, Expr] = {expr: Expr.argument(len(elements))}
+    found: dict[int, Expr] = {}
+    for node in reversed(order):
+        seed = seeds.get(node)
+        if seed is None:
+            continue
+        if node.index is not None:
+            if node.index in wanted:
+                old = found.get(node.index)
+                found[node.index] = seed if old is None else old + seed
+        elif node.kind is Primitive.CONVERT:
+            if is_float(types.get(node.args[0], result)) and is_float(types[node]):
+                _accumulate(seeds, node.args[0], convert(seed, types[node.args[0]]))
+        elif node.kind is not None and is_float(types[node]):
+            for number, partial in PARTIALS.get(node.kind, {}).items():
+                if node.args[number].value is None:
+                    _accumulate(seeds, node.args[number], partial(node.args, node, seed))
+    return found
+
+
+def _accumulate(seeds: dict[Expr, Expr], node: Expr, seed: Expr) -> None:
+    seeds[node] = seeds[node] + seed if node in seeds else seed
+
+
+def _derivatives_of(node: DataParallel, wanted: AbstractSet[int]) -> dict[int, Expr]:
+    if node.depends_on_place(node.call):
+        raise failure(node, "cannot differentiate a node that computes each channel differently")
+    elements = [compute_type(element_of(o.type)) for o in node.operands]
+    result = compute_type(element_of(node.results[0].type))
+    return derivatives(node.scalar(node.call), elements, result, wanted)
+
+
+def _computed(
+    node: DataParallel, expr: Expr, seed: SSAValue, element: Attribute, build: Build
+) -> SSAValue:
+    """Returns an expression of the node's operands and a seed; 16-bit floats compute in f32."""
+    shape = shape_of(node.results[0].type)
+    values = [
+        convert_value(build, v, compute_type(element_of(v.type))) for v in (*node.operands, seed)
+    ]
+    wide = with_shape(compute_type(element), shape)
+    return convert_value(build, fold(expr, values, NodeAlgebra(build, wide)), element)
+
+
+@adjoint(DataParallel)
+def data_parallel_adjoint(
+    node: DataParallel, seed: SSAValue, wanted: AbstractSet[int], build: Build
+) -> Mapping[int, SSAValue]:
+    found = _derivatives_of(node, wanted)
+    return {
+        i: _computed(node, expr, seed, element_of(node.operands[i].type), build)
+        for i, expr in found.items()
+    }
+
+
+@tangent(DataParallel)
+def data_parallel_tangent(
+    node: DataParallel, tangents: Mapping[int, SSAValue], build: Build
+) -> SSAValue | None:
+    total: SSAValue | None = None
+    element = element_of(node.results[0].type)
+    for i, expr in _derivatives_of(node, tangents.keys()).items():
+        part = _computed(node, expr, tangents[i], element, build)
+        total = part if total is None else build(AddOp, total, part)
+    return total

@@ -1,0 +1,33 @@
+"""The tables of rules that differentiate operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, TypeAlias
+
+from xdsl.ir import SSAValue
+
+from ....glow_dialects.glow.base import Node
+from ....table import Table
+from ..rewriting import Build
+
+AdjointRule: TypeAlias = Callable[[Any, SSAValue, AbstractSet[int], Build], Mapping[int, SSAValue]]
+"""
+`rule(node, seed, wanted, build)` returns the adjoints of the operands numbered `wanted`, each of
+the type of its operand, for the adjoint `seed` of the node's result. An operand on which the result
+does not depend smoothly is left out.
+"""
+TangentRule: TypeAlias = Callable[[Any, Mapping[int, SSAValue], Build], SSAValue | None]
+"""
+`rule(node, tangents, build)` returns the tangent of the node's result, for the tangents of some of
+its operands by their numbers; None if it is zero.
+"""
+
+ADJOINTS: Table[type[Node], AdjointRule] = Table("an adjoint", inherited=True)
+"""The rules of the reverse mode. The rule of a class holds for those derived from it, too."""
+TANGENTS: Table[type[Node], TangentRule] = Table("a tangent", inherited=True)
+"""The rules of the forward mode."""
+
+adjoint = ADJOINTS.entry
+tangent = TANGENTS.entry

@@ -1,0 +1,91 @@
+"""Adjoints and tangents of operators that move data and have no formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+
+from xdsl.ir import SSAValue
+
+from ....glow_dialects.glow.constant import ConstantOp, SplatOp
+from ....glow_dialects.glow.indexing import ScatterOp
+from ....glow_dialects.glow.shape import ConcatOp, GatherOp, ReshapeOp, SliceOp
+from ....glow_dialects.operator import shape_of
+from ..rewriting import Build, failure
+from .registry import adjoint, tangent
+
+
+def _zeros(build: Build, like: SSAValue) -> SSAValue:
+    return build.splat(0.0, like.type)
+
+
+@adjoint(ConstantOp, SplatOp)
+def constant(
+    node: ConstantOp | SplatOp, seed: SSAValue, wanted: AbstractSet[int], build: Build
+) -> Mapping[int, SSAValue]:
+    return {}
+
+
+@adjoint(ReshapeOp)
+def reshape(
+    node: ReshapeOp, seed: SSAValue, wanted: AbstractSet[int], build: Build
+) -> Mapping[int, SSAValue]:
+    return {0: build.reshape(seed, shape_of(node.input.type))}
+
+
+@tangent(ReshapeOp)
+def reshape_tangent(node: ReshapeOp, tangents: Mapping[int, SSAValue], build: Build) -> SSAValue:
+    return build.reshape(tangents[0], shape_of(node.result.type))
+
+
+@adjoint(ConcatOp)
+def concat(
+    node: ConcatOp, seed: SSAValue, wanted: AbstractSet[int], build: Build
+) -> Mapping[int, SSAValue]:
+    axis, start, found = node.axis.value.data, 0, {}
+    for i, operand in enumerate(node.operands):
+        sizes = shape_of(operand.type)
+        if i in wanted:
+            starts = [start if d == axis else 0 for d in range(len(sizes))]
+            found[i] = build(SliceOp, seed, starts=starts, sizes=sizes, strides=[1] * len(sizes))
+        start += sizes[axis]
+    return found
+
+
+@tangent(ConcatOp)
+def concat_tangent(node: ConcatOp, tangents: Mapping[int, SSAValue], build: Build) -> SSAValue:
+    parts = [
+        tangents[i] if i in tangents else _zeros(build, v) for i, v in enumerate(node.operands)
+    ]
+    return build(ConcatOp, *parts, axis=node.axis.value.data)
+
+
+@adjoint(ScatterOp)
+def scatter(
+    node: ScatterOp, seed: SSAValue, wanted: AbstractSet[int], build: Build
+) -> Mapping[int, SSAValue]:
+    kind = node.reduction.data
+    if kind not in ("none", "add"):
+        raise failure(node, f"has no derivative with reduction {kind!r}; 'none' and 'add' have one")
+    found: dict[int, SSAValue] = {}
+    if 0 in wanted:
+        found[0] = seed
+        if kind == "none":
+            zeros = _zeros(build, node.updates)
+            found[0] = build(ScatterOp, seed, node.indices, zeros, reduction="none")
+    if 2 in wanted:
+        if kind == "none":
+            raise failure(node, "has no derivative for updates that replace each other")
+        found[2] = build(GatherOp, seed, node.indices, axis=0)
+    return found
+
+
+@tangent(ScatterOp)
+def scatter_tangent(node: ScatterOp, tangents: Mapping[int, SSAValue], build: Build) -> SSAValue:
+    kind = node.reduction.data
+    if kind not in ("none", "add"):
+        raise failure(node, f"has no derivative with reduction {kind!r}; 'none' and 'add' have one")
+    data, updates = (
+        tangents[i] if i in tangents else _zeros(build, node.operands[i]) for i in (0, 2)
+    )
+    return build(ScatterOp, data, node.indices, updates, reduction=kind)

@@ -1,0 +1,187 @@
+"""Terms of formulas: their text, terms in the place of loops, and scalar expressions over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute
+
+from ....glow_dialects.formula import syntax, typing
+from ....glow_dialects.formula.ranges import interval
+from ....glow_dialects.formula.statement import (
+    Apply,
+    Constant,
+    Convert,
+    IndexOp,
+    Kind,
+    Loop,
+    LoopValue,
+    Read,
+    Reduce,
+    Stage,
+    Term,
+)
+from ....glow_dialects.formula.syntax import (
+    Access,
+    Binary,
+    Bound,
+    Call,
+    Choice,
+    Equation,
+    Expression,
+    Index,
+    Name,
+    Reduction,
+    Unary,
+)
+from ....glow_dialects.scalar import Number, Primitive
+
+_SIGNS: Mapping[Primitive | IndexOp, str] = {
+    Primitive.ADD: "+",
+    Primitive.SUB: "-",
+    Primitive.MUL: "*",
+    Primitive.DIV: "/",
+    Primitive.POW: "**",
+    Primitive.EQ: "==",
+    Primitive.LT: "<",
+    Primitive.LE: "<=",
+    Primitive.AND: "and",
+    Primitive.OR: "or",
+    IndexOp.FLOOR_DIV: "//",
+    IndexOp.MODULO: "%",
+}
+_FUNCTIONS = {Primitive.MAXIMUM: "max", Primitive.MINIMUM: "min", Primitive.ROUND_EVEN: "round"}
+_REDUCTIONS = {
+    Primitive.ADD: "sum",
+    Primitive.MUL: "prod",
+    Primitive.MAXIMUM: "max",
+    Primitive.MINIMUM: "min",
+}
+
+
+def substituted(term: Term, loops: Mapping[Loop, Term]) -> Term:
+    """
+    Returns a term with other terms in the place of loops. What it then reads out of bounds is 0.
+    """
+    match term:
+        case LoopValue():
+            return loops.get(term.loop, term)
+        case Read():
+            return _read_inside(replace(term, indices=_all(term.indices, loops)))
+        case Apply():
+            return replace(term, arguments=_all(term.arguments, loops))
+        case Convert():
+            return replace(term, operand=substituted(term.operand, loops))
+        case Reduce():
+            return replace(term, body=substituted(term.body, loops))
+        case Constant():
+            return term
+
+
+def _all(terms: Sequence[Term], loops: Mapping[Loop, Term]) -> tuple[Term, ...]:
+    return tuple(substituted(t, loops) for t in terms)
+
+
+def _read_inside(read: Read) -> Read:
+    inside = all(_is_within(i, n) for i, n in zip(read.indices, read.shape, strict=True))
+    if read.outside is not None or inside or isinstance(read.type, Kind):
+        return read
+    return replace(read, outside=Constant(read.type, read.at, 0))
+
+
+def _is_within(index: Term, size: int) -> bool:
+    low, high = interval(index)
+    return low >= 0 and high < size
+
+
+class TermAlgebra:
+    """Builds terms for the primitives of scalar expressions, without products by 1."""
+
+    def constant(self, value: Number, like: Sequence[Term], element: Attribute | None) -> Term:
+        t = element or next((a.type for a in like), Kind.REAL)
+        return Constant(t, 0, value)
+
+    def convert(self, value: Term, target: Attribute | None) -> Term:
+        return value if target is None else typing.converted(value, target, value.at)
+
+    def bitcast(self, value: Term, target: Attribute) -> Term:
+        raise NotImplementedError("formulas have no bitcasts")
+
+    def apply(self, kind: Primitive, args: Sequence[Term]) -> Term:
+        if kind is Primitive.MUL and (one := [a for a in args if _is_number(a, 1)]):
+            return args[1] if args[0] is one[0] else args[0]
+        if kind is Primitive.ADD and (zero := [a for a in args if _is_number(a, 0)]):
+            return args[1] if args[0] is zero[0] else args[0]
+        if kind in (Primitive.EQ, Primitive.LT, Primitive.LE):
+            t = i1
+        else:
+            t = args[1].type if kind is Primitive.SELECT else args[0].type
+        return Apply(t, args[0].at, kind, tuple(args))
+
+
+def _is_number(term: Term, value: int) -> bool:
+    return isinstance(term, Constant) and term.value == value
+
+
+class Text:
+    """
+    The formulas that say what terms compute. `name` gives the names of operands and stages; loops
+    are named by number.
+    """
+
+    def __init__(self, name: Callable[[int | Stage], str]):
+        self._name = name
+        self._loops: dict[Loop, str] = {}
+
+    def formula(self, places: Sequence[Loop | None], value: Term) -> str:
+        """Returns `y[i, 0] = value for i < 5`"""
+        left = tuple(Index(syntax.Number(0) if p is None else self._loop(p)) for p in places)
+        bounds = tuple(self._bound(p) for p in places if p is not None)
+        return str(Equation("y", left, self._term(value), bounds))
+
+    def _loop(self, loop: Loop) -> Name:
+        return Name(self._loops.setdefault(loop, f"i{len(self._loops)}"))
+
+    def _bound(self, loop: Loop) -> Bound:
+        return Bound(self._loop(loop), syntax.Number(loop.size))
+
+    def _term(self, term: Term) -> Expression:
+        match term:
+            case Constant():
+                return _constant(term)
+            case LoopValue():
+                return self._loop(term.loop)
+            case Read():
+                beyond = None if term.outside is None else self._term(term.outside)
+                indices = tuple(Index(self._term(i)) for i in term.indices)
+                return Access(self._name(term.source), indices, beyond)
+            case Convert():
+                inner = self._term(term.operand)
+                return inner if isinstance(term.type, Kind) else Call(str(term.type), (inner,))
+            case Reduce():
+                bounds = tuple(map(self._bound, term.over))
+                body = self._term(term.body)
+                return Reduction(_REDUCTIONS[term.combine], bounds, body) if bounds else body
+            case Apply():
+                return _applied(term, tuple(map(self._term, term.arguments)))
+
+
+def _constant(term: Constant) -> Expression:
+    zero, value = syntax.Number(0), term.value
+    if term.type == i1:
+        return Binary("==", zero, syntax.Number(0 if value else 1))
+    number = syntax.Number(abs(float(value) if isinstance(term.type, Attribute) else value))
+    return Unary("-", number) if value < 0 else number
+
+
+def _applied(term: Apply, args: tuple[Expression, ...]) -> Expression:
+    if term.kind is Primitive.SELECT:
+        return Choice(args[1], args[0], args[2])
+    if term.kind in (Primitive.NOT, Primitive.NEG):
+        return Unary("not" if term.kind is Primitive.NOT else "-", args[0])
+    if term.kind in _SIGNS:
+        return Binary(_SIGNS[term.kind], args[0], args[1])
+    assert isinstance(term.kind, Primitive)
+    return Call(_FUNCTIONS.get(term.kind, term.kind.value), args)

@@ -1,0 +1,308 @@
+"""
+Differentiates graphs: adds nodes that compute gradients, or directional derivatives.
+
+In the reverse mode, adjoints go from the results to the values with respect to which the program is
+differentiated. What they need of the forward program they read from it. The result is an ordinary
+graph, which later passes optimise like any other (Wei, Schwartz and Adve 2018, "DLVM"; Griewank and
+Walther 2008, "Evaluating Derivatives").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.passes import ModulePass
+
+from ...errors import CompileError
+from ...glow_dialects.elements import is_float
+from ...glow_dialects.glow.arithmetic import AddOp
+from ...glow_dialects.glow.base import Node
+from ...glow_dialects.glow.constant import ConstantOp
+from ...glow_dialects.operator import element_of, shape_of
+from ..levels import GRAPH
+from ..looked_at import each
+from .adjoints import ADJOINTS, TANGENTS
+from .rewriting import Build, failure
+
+_NAME = "glow.name"
+REVERSE, FORWARD = "vjp", "jvp"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A value with respect to which a program is differentiated."""
+
+    name: str
+    value: SSAValue
+
+
+class Graph:
+    """A function of one block, with the names of its arguments, constants and results."""
+
+    def __init__(self, function: func.FuncOp):
+        self.function = function
+        self.block: Block = function.body.block
+        end = self.block.last_op
+        assert isinstance(end, func.ReturnOp)
+        self.end = end
+        types = function.function_type
+        self.arg_attrs = _dictionaries(function.arg_attrs, len(types.inputs))
+        self.res_attrs = _dictionaries(function.res_attrs, len(types.outputs))
+        self.results = {
+            _name(a, f"result {i}"): v
+            for i, (a, v) in enumerate(zip(self.res_attrs, end.operands, strict=True))
+        }
+        self.inputs = {
+            _name(a, v.name_hint or f"argument {i}"): v
+            for i, (a, v) in enumerate(zip(self.arg_attrs, self.block.args, strict=True))
+        }
+        self.constants = {
+            op.result.name_hint: op.result
+            for op in self.block.ops
+            if isinstance(op, ConstantOp) and op.result.name_hint
+        }
+        self.added: list[tuple[str, SSAValue]] = []
+
+    def parameters(self, names: Sequence[str]) -> list[Parameter]:
+        """Returns what `names` name; by default all inputs of floats."""
+        known: Mapping[str, SSAValue] = {**self.constants, **self.inputs}
+        if not names:
+            return [Parameter(n, v) for n, v in self.inputs.items() if _is_float(v)]
+        for name in names:
+            if name not in known:
+                raise CompileError(
+                    f"expected an input or a constant for 'wrt', found {name!r}; "
+                    f"there are {', '.join(known) or 'none'}"
+                )
+            if not _is_float(known[name]):
+                raise CompileError(f"{name} has type {known[name].type}, not floats")
+        return [Parameter(n, known[n]) for n in names]
+
+    def result(self, name: str) -> tuple[str, SSAValue]:
+        """Returns the result of a name; the first one for no name."""
+        if not name and self.results:
+            name = next(iter(self.results))
+        if name not in self.results:
+            raise CompileError(
+                f"expected a result for 'of', found {name!r}; there are {', '.join(self.results)}"
+            )
+        return name, self.results[name]
+
+    def add_input(self, name: str, like: SSAValue) -> SSAValue:
+        value = self.block.insert_arg(like.type, len(self.block.args))
+        value.name_hint = _as_hint(name)
+        self.arg_attrs.append({_NAME: StringAttr(name)})
+        return value
+
+    def add_result(self, name: str, value: SSAValue) -> None:
+        self.added.append((name, value))
+
+    def insert(self, build: Build, before: Node | None = None) -> None:
+        """Puts new nodes before another one, or before the end."""
+        self.block.insert_ops_before(build.ops, self.end if before is None else before)
+
+    def finish(self) -> None:
+        """Returns the added results, too."""
+        self.end.operands = [*self.end.operands, *(v for _, v in self.added)]
+        self.res_attrs += [{_NAME: StringAttr(name)} for name, _ in self.added]
+        self.function.properties["function_type"] = FunctionType.from_lists(
+            [a.type for a in self.block.args], [v.type for v in self.end.operands]
+        )
+        self.function.properties["arg_attrs"] = _attributes(self.arg_attrs)
+        self.function.properties["res_attrs"] = _attributes(self.res_attrs)
+
+
+def _name(attributes: Mapping[str, Attribute], otherwise: str) -> str:
+    name = attributes.get(_NAME)
+    return name.data if isinstance(name, StringAttr) else otherwise
+
+
+def _as_hint(name: str) -> str:
+    return "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
+
+
+def _attributes(found: Sequence[Mapping[str, Attribute]]) -> ArrayAttr[DictionaryAttr]:
+    return ArrayAttr([DictionaryAttr(a) for a in found])
+
+
+def _dictionaries(
+    attributes: ArrayAttr[DictionaryAttr] | None, count: int
+) -> list[dict[str, Attribute]]:
+    given = attributes.data if attributes is not None else [DictionaryAttr({})] * count
+    return [dict(a.data) for a in given]
+
+
+def _is_float(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and is_float(element_of(value.type))
+
+
+def dependents(block: Block, parameters: Sequence[Parameter]) -> set[SSAValue]:
+    """Returns the values of floats that depend on parameters, through values of floats."""
+    found = {p.value for p in parameters}
+    for node in block.ops:
+        if isinstance(node, Node) and any(v in found for v in node.operands):
+            found.update(r for r in node.results if _is_float(r))
+    return found
+
+
+def _path(value: SSAValue, dependent: set[SSAValue], parameters: Sequence[Parameter]) -> str:
+    """Returns the values from one to a parameter that it depends on."""
+    names = {p.value: p.name for p in parameters}
+    steps: list[str] = []
+    while value not in names and isinstance(value.owner, Node):
+        steps.append(f"{value.owner.name} %{value.name_hint or '?'}")
+        value = next(v for v in value.owner.operands if v in dependent)
+    return " <- ".join([*steps, names.get(value, "")])
+
+
+def _seed(graph: Graph, name: str, loss: SSAValue, build: Build) -> SSAValue:
+    """Returns the adjoint of the loss: 1, or an input for what is no scalar."""
+    if not _is_float(loss):
+        raise CompileError(f"{name} has type {loss.type}, not floats")
+    if prod(shape_of(loss.type)) == 1:
+        return build.splat(1.0, loss.type)
+    return graph.add_input(f"seed.{name}", loss)
+
+
+def add_gradients(graph: Graph, of: str, parameters: Sequence[Parameter], seeded: bool) -> None:
+    """
+    Adds the gradient of the result `of` with respect to each parameter as a result `grad.NAME`.
+
+    A result of more than one element needs `seeded`: then the function gets an input `seed.NAME`
+    with its adjoint.
+    """
+    name, loss = graph.result(of)
+    if prod(shape_of(loss.type)) != 1 and not seeded:
+        raise CompileError(
+            f"expected a scalar to differentiate, found {name} of type {loss.type}; "
+            "reduce it, or give a seed with seed=true"
+        )
+    build = Build()
+    dependent = dependents(graph.block, parameters)
+    adjoints: dict[SSAValue, SSAValue] = {loss: _seed(graph, name, loss, build)}
+    nodes = [op for op in graph.block.ops if isinstance(op, Node)]
+    for node in each(reversed(nodes)):
+        wanted = {i for i, v in enumerate(node.operands) if v in dependent}
+        if not wanted or not any(r in adjoints for r in node.results):
+            continue
+        _propagate(node, wanted, adjoints, build, _Context(loss, dependent, parameters))
+    for parameter in parameters:
+        found = adjoints.get(parameter.value)
+        if found is None:
+            found = build.splat(0.0, parameter.value.type)
+        graph.add_result(f"grad.{parameter.name}", found)
+    graph.insert(build)
+
+
+@dataclass(frozen=True)
+class _Context:
+    loss: SSAValue
+    dependent: set[SSAValue]
+    parameters: Sequence[Parameter]
+
+
+def _propagate(
+    node: Node,
+    wanted: set[int],
+    adjoints: dict[SSAValue, SSAValue],
+    build: Build,
+    context: _Context,
+) -> None:
+    """Adds what a node's adjoint gives to those of its operands."""
+    rule = ADJOINTS.get(type(node))
+    if rule is None or len(node.results) != 1:
+        path = _path(node.results[0], context.dependent, context.parameters)
+        raise failure(node, f"has no rule for its derivative; it is on the path {path}")
+    for i, part in rule(node, adjoints[node.results[0]], wanted, build).items():
+        operand = node.operands[i]
+        if part.type != operand.type:
+            raise failure(
+                node, f"a rule made {part.type} as adjoint of {operand.type}; please report this"
+            )
+        old = adjoints.get(operand)
+        adjoints[operand] = part if old is None else build(AddOp, old, part)
+
+
+def add_tangents(graph: Graph, parameters: Sequence[Parameter]) -> None:
+    """
+    Adds an input `tangent.NAME` for each parameter, and the directional derivative of each result
+    of floats as a result `tangent.NAME`.
+    """
+    dependent = dependents(graph.block, parameters)
+    tangents = {p.value: graph.add_input(f"tangent.{p.name}", p.value) for p in parameters}
+    build = Build()
+    for node in each([op for op in graph.block.ops if isinstance(op, Node)]):
+        known = {i: tangents[v] for i, v in enumerate(node.operands) if v in tangents}
+        if not known or node.results[0] not in dependent:
+            continue
+        rule = TANGENTS.get(type(node))
+        if rule is None or len(node.results) != 1:
+            path = _path(node.results[0], dependent, parameters)
+            raise failure(node, f"has no rule for its derivative; it is on the path {path}")
+        found = rule(node, known, build)
+        if found is not None:
+            tangents[node.results[0]] = found
+    for name, value in graph.results.items():
+        if _is_float(value):
+            found = tangents.get(value)
+            graph.add_result(
+                f"tangent.{name}", build.splat(0.0, value.type) if found is None else found
+            )
+    graph.insert(build)
+
+
+@dataclass(frozen=True)
+class DifferentiatePass(ModulePass):
+    """Add gradients of a result, or directional derivatives, to graphs."""
+
+    name = "glow-differentiate"
+    level = GRAPH
+
+    wrt: tuple[str, ...] = ()
+    """
+    The names of the inputs and constants with respect to which it differentiates; by default, all
+    inputs of floats.
+    """
+    of: str = ""
+    """The name of the result to differentiate in mode `vjp`; by default, the first one."""
+    mode: str = REVERSE
+    """
+    `vjp` adds a result `grad.NAME` for each name in `wrt`. `jvp` adds an input `tangent.NAME` for
+    each, and a result `tangent.NAME` for each result.
+    """
+    seed: bool = False
+    """
+    Whether a result of more than one element has its adjoint from a further input `seed.NAME`.
+    """
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.mode not in (REVERSE, FORWARD):
+            raise CompileError(f"expected mode {REVERSE} or {FORWARD}, found {self.mode!r}")
+        for function in each(op.ops):
+            if isinstance(function, func.FuncOp) and len(function.body.blocks) == 1:
+                if isinstance(function.body.block.last_op, func.ReturnOp):
+                    self._differentiate(function)
+
+    def _differentiate(self, function: func.FuncOp) -> None:
+        graph = Graph(function)
+        parameters = graph.parameters(self.wrt)
+        if not parameters:
+            raise CompileError("there is no input of floats to differentiate with respect to")
+        if self.mode == REVERSE:
+            add_gradients(graph, self.of, parameters, self.seed)
+        else:
+            add_tangents(graph, parameters)
+        graph.finish()

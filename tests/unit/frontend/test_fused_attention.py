@@ -1,0 +1,168 @@
+"""Attention of onnxruntime's own domain, with the numbers of onnxruntime in float."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import glow
+import numpy as np
+import pytest
+from glow.errors import UnsupportedError
+
+from .onnxruntime_cases import Case, check, floats
+
+IMAGES, ROWS, HEADS, WIDTH = 2, 5, 3, 4
+INNER = HEADS * WIDTH
+
+
+def _projected(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    return {"w": 0.3 * floats(rng, 7, 3 * INNER), "b": floats(rng, 3 * INNER)}
+
+
+def _attention(rng: np.random.Generator, mask: np.ndarray | None = None, **attributes: Any) -> Case:
+    inputs = {"x": floats(rng, IMAGES, ROWS, 7)}
+    if mask is not None:
+        inputs["m"] = mask.astype(np.int32)
+    order = ["x", "w", "b", *(["m"] if mask is not None else [])]
+    return Case(
+        "Attention", inputs, _projected(rng), order, attributes={"num_heads": HEADS, **attributes}
+    )
+
+
+def test_attention(rng: np.random.Generator) -> None:
+    """Compares masks of all forms: ends, ends and starts, and which keys count."""
+    check(_attention(rng), "cpu")
+    check(_attention(rng, np.array([3, 5]), unidirectional=1))
+    check(_attention(rng, np.array([3, 5, 1, 0])))
+    check(_attention(rng, rng.integers(0, 2, (IMAGES, ROWS)), scale=0.3))
+
+
+def test_attention_with_a_past(rng: np.random.Generator) -> None:
+    plain = _attention(rng, rng.integers(0, 2, (IMAGES, ROWS, ROWS + 3)), unidirectional=1)
+    inputs = {**plain.inputs, "p": floats(rng, 2, IMAGES, HEADS, 3, WIDTH)}
+    order = [*plain.order, "p"]
+    check(Case("Attention", inputs, plain.weights, order, ["y", "s"], attributes=plain.attributes))
+
+
+def test_multi_head_attention(rng: np.random.Generator) -> None:
+    attributes = {"num_heads": HEADS}
+    q, k = floats(rng, IMAGES, ROWS, INNER), floats(rng, IMAGES, 6, INNER)
+    v = floats(rng, IMAGES, 6, 2 * INNER)
+    more = {
+        "b": floats(rng, 4 * INNER),
+        "m": rng.integers(0, 2, (IMAGES, 6)).astype(np.int32),
+        "a": floats(rng, IMAGES, 1, ROWS, 6),
+    }
+    operands = {"q": q, "k": k, "v": v, **more}
+    states = ["y", "ks", "vs"]
+    check(Case("MultiHeadAttention", operands, outputs=states, attributes=attributes))
+    past = {"pk": floats(rng, IMAGES, HEADS, 2, WIDTH), "pv": floats(rng, IMAGES, HEADS, 2, WIDTH)}
+    own = {"q": q, "k": k[:, :ROWS], "v": k[:, 1:], **past}
+    order = ["q", "k", "v", "", "", "", "pk", "pv"]
+    causal = {**attributes, "unidirectional": 1}
+    check(Case("MultiHeadAttention", own, {}, order, states, attributes=causal))
+    turned = {"q": q, "k": floats(rng, IMAGES, HEADS, 6, WIDTH)}
+    turned["v"] = floats(rng, IMAGES, HEADS, 6, WIDTH)
+    check(Case("MultiHeadAttention", turned, attributes=attributes))
+
+
+def test_quantized_attention(rng: np.random.Generator) -> None:
+    inputs = {"x": rng.integers(0, 256, (IMAGES, ROWS, 7)).astype(np.uint8)}
+    inputs["m"] = np.array([3, 5], np.int32)
+    weights = {
+        "w": rng.integers(-60, 61, (7, 3 * INNER)).astype(np.int8),
+        "b": floats(rng, 3 * INNER),
+        "xs": np.float32(0.02).reshape(()),
+        "ws": np.float32(0.01).reshape(()),
+        "xz": np.uint8(120).reshape(()),
+        "wz": np.int8(3).reshape(()),
+    }
+    order = ["x", "w", "b", "xs", "ws", "m", "xz", "wz"]
+    check(Case("QAttention", inputs, weights, order, attributes={"num_heads": HEADS}))
+
+
+def test_rotary_embedding(rng: np.random.Generator) -> None:
+    angles = {"c": floats(rng, 11, 4), "s": floats(rng, 11, 4)}
+    places = rng.integers(0, 11, (IMAGES, ROWS))
+    check(Case("RotaryEmbedding", {"x": floats(rng, IMAGES, ROWS, 24), "p": places}, angles))
+    heads_first = {"x": floats(rng, IMAGES, HEADS, ROWS, 8), "p": np.array([3])}
+    check(Case("RotaryEmbedding", heads_first, angles, attributes={"interleaved": 1}))
+    few = {n: a[:, :2] for n, a in angles.items()}
+    part = {"num_heads": HEADS, "rotary_embedding_dim": 4}
+    check(
+        Case(
+            "RotaryEmbedding",
+            {"x": floats(rng, IMAGES, ROWS, 24), "p": places},
+            few,
+            attributes=part,
+        )
+    )
+
+
+# GroupQueryAttention
+
+QUERIES, GROUPS, HEAD = 6, 2, 16
+STATES = ["y", "ks", "vs"]
+
+
+def _grouped(rng: np.random.Generator, rows: int, total: int, **attributes: Any) -> Case:
+    """Returns attention of rows that are the last of all."""
+    last = np.full(IMAGES, total - 1, np.int32)
+    if rows < total:
+        last = rng.integers(rows, total, IMAGES).astype(np.int32)
+        last[0] = total - 1
+    inputs = {
+        "q": floats(rng, IMAGES, rows, QUERIES * HEAD),
+        "k": floats(rng, IMAGES, rows, GROUPS * HEAD),
+        "v": floats(rng, IMAGES, rows, GROUPS * HEAD),
+        "last": last,
+    }
+    order = ["q", "k", "v", "", "", "last", "total"]
+    if rows < total:
+        inputs["ks_before"] = floats(rng, IMAGES, GROUPS, total + 1, HEAD)
+        inputs["vs_before"] = floats(rng, IMAGES, GROUPS, total + 1, HEAD)
+        order[3:5] = ["ks_before", "vs_before"]
+    angles = {n: floats(rng, 16, HEAD // 2) for n in ("c", "s")}
+    counts = {"num_heads": QUERIES, "kv_num_heads": GROUPS}
+
+    def valid(number: int, array: np.ndarray) -> np.ndarray:
+        """What a cache has behind the last position of an image is not stated."""
+        if not number:
+            return array
+        return np.concatenate([a[:, : n + 1].ravel() for a, n in zip(array, last, strict=True)])
+
+    return Case(
+        "GroupQueryAttention",
+        inputs,
+        {"total": np.int32(total).reshape(()), **angles},
+        [*order, *(["c", "s"] if attributes.get("do_rotary") else [])],
+        STATES,
+        attributes={**counts, **attributes},
+        valid=valid,
+    )
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"do_rotary": 1},
+        {"local_window_size": 2},
+        {"softcap": 1.5, "scale": 0.7},
+        {"smooth_softmax": 1},
+    ],
+    ids=str,
+)
+def test_grouped_attention(attributes: dict[str, Any], rng: np.random.Generator) -> None:
+    check(_grouped(rng, ROWS, ROWS, **attributes))
+
+
+def test_grouped_attention_with_a_cache(rng: np.random.Generator) -> None:
+    """Each image has as many positions as its input says."""
+    check(_grouped(rng, 1, 8, do_rotary=1), "cpu")
+    check(_grouped(rng, 1, 8, do_rotary=1, rotary_interleaved=1, local_window_size=3))
+
+
+def test_what_is_refused(rng: np.random.Generator) -> None:
+    case = _grouped(rng, ROWS, ROWS, qk_output=1)
+    with pytest.raises(UnsupportedError, match=r"GroupQueryAttention.*qk_output=1"):
+        glow.compile(case.model())

@@ -1,0 +1,229 @@
+"""Gradients and directional derivatives, against finite differences of the interpreter in f64."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+
+import glow
+import numpy as np
+import pytest
+from glow.errors import CompileError
+from glow.glow_dialects.glow import NODES
+from glow.glow_dialects.glow.base import Node, short_name
+from glow.passes.graph.differentiate import DifferentiatePass
+from glow.tests.support.graph_text import parse
+from glow.tests.support.seeds import generator
+from onnx import TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import PassPipeline
+
+_STEP = 1e-5
+_EXAMPLE = re.compile(r"```mlir\n(%r = .*?-> (tensor<[^>]*>))\n```", re.S)
+_LARGEST = 10_000
+"""Elements of the operands of examples; larger ones have smaller cases of their own below."""
+
+CASES = {
+    "convolution": """%r = glow.convolution %x, %w, %b strides [2, 1] pads [1, 0, 1, 2]
+        dilations [1, 2] : (tensor<2x3x7x6xf64>, tensor<4x3x3x2xf64>, tensor<4xf64>)
+        -> tensor<2x4x4x6xf64>""",
+    "grouped_convolution": """%r = glow.convolution %x, %w, %b strides [2] pads [1, 1] group 2
+        : (tensor<1x4x7xf64>, tensor<6x2x3xf64>, tensor<6xf64>) -> tensor<1x6x4xf64>""",
+    "transposed_convolution": """%r = glow.transposed_convolution %x, %w, %b strides [2]
+        pads [1, 0] output_padding [1] group 2
+        : (tensor<1x4x5xf64>, tensor<4x3x3xf64>, tensor<6xf64>) -> tensor<1x6x11xf64>""",
+    "overlapping_windows": """%r = glow.max_pool %x kernel [3, 2] strides [2, 1] pads [1, 0, 0, 1]
+        : (tensor<1x2x5x5xf64>) -> tensor<1x2x2x5xf64>""",
+    "padded_means": """%r = glow.avg_pool %x kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1]
+        : (tensor<1x2x5x7xf64>) -> tensor<1x2x3x4xf64>""",
+    "reversed_slice": """%r = glow.slice %x starts [6, 1] sizes [3, 2] strides [-2, 1]
+        : (tensor<7x5xf64>) -> tensor<3x2xf64>""",
+    "diagonal": """%r = glow.generic %x formula "y[i] = x[i, i] * x[i, 0]"
+        : (tensor<4x4xf64>) -> tensor<4xf64>""",
+    "window": """%r = glow.generic %x, %w
+        formula "y[i] = sum(k) x[2 * i + 3 * k - 1 | outside: 2] * w[k] for i < 4"
+        : (tensor<11xf64>, tensor<3xf64>) -> tensor<4xf64>""",
+    "bag": """%r = glow.generic %x, %n formula "y[b, d] = sum(t) x[clamp(n[b, t], 0, 4), d]"
+        : (tensor<5x3xf64>, tensor<2x4xi64>) -> tensor<2x3xf64>""",
+    "parts": """%r = glow.generic %x formula "y[i] = x[i // 3] ** 2 * x[i % 3] for i < 12"
+        : (tensor<5xf64>) -> tensor<12xf64>""",
+}
+WITHOUT = {"rnn", "lstm", "gru", "tree_ensemble", "block_quantized_matmul"}
+"""Operators of floats that have no derivative yet, or that do not exist in f64."""
+_ABOVE = {"acosh": 1.1}
+"""Where functions are defined, if not below 1."""
+
+
+def _examples() -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for node in NODES:
+        example = _EXAMPLE.search(inspect.getdoc(node) or "")
+        if example is None or "!quant" in example[1] or not _has_floats(example[1]):
+            continue
+        name = short_name(node)
+        if name not in {*CASES, *WITHOUT} and _size(example[1]) <= _LARGEST:
+            found[name] = example[1].replace("f32", "f64").replace("f16", "f64")
+    return found
+
+
+def _has_floats(text: str) -> bool:
+    operands, result = text.rsplit("->", 1)
+    return re.search(r"x?f(16|32|64)>", result) is not None and "f32" in operands
+
+
+def _size(text: str) -> int:
+    shapes = re.findall(r"tensor<((?:\d+x)*)", text)
+    return sum(int(np.prod([int(n) for n in s.split("x") if n])) for s in shapes)
+
+
+def _function(text: str) -> ModuleOp:
+    """Returns a graph of one node, whose operands are inputs of their names."""
+    names = re.findall(r"%(\w+)", text.split("=", 1)[1])
+    types = re.findall(r"tensor<[^>]*>", text[text.rindex(": (") :])
+    inputs = ", ".join(
+        f'%{n}: {t} {{glow.name = "{n}"}}' for n, t in zip(names, types[:-1], strict=True)
+    )
+    return parse(
+        f'func.func @main({inputs}) -> ({types[-1]} {{glow.name = "out"}}) {{\n'
+        f"{text}\nfunc.return %r : {types[-1]}\n}}"
+    )
+
+
+def _differentiated(module: ModuleOp, **options: object) -> ModuleOp:
+    module = module.clone()
+    found = DifferentiatePass(**options)  # pyright: ignore[reportArgumentType]
+    PassPipeline((found,)).apply(glow.context.make_context(), module)
+    module.verify()
+    return module
+
+
+def _run(module: ModuleOp, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    model = glow.compile(module, backend="interpreter")
+    outputs = model.run(None, {i.name: feeds[i.name] for i in model.get_inputs()})
+    return {o.name: v for o, v in zip(model.get_outputs(), outputs, strict=True)}
+
+
+def _inputs(module: ModuleOp, above: float = 0.2) -> dict[str, np.ndarray]:
+    """Returns numbers at which functions are smooth; small integers are indices."""
+    rng = generator()
+    return {
+        i.name: rng.uniform(above, above + 0.7, i.shape)
+        if np.dtype(i.dtype).kind == "f"
+        else rng.integers(0, 2, i.shape).astype(i.dtype)
+        for i in glow.compile(module, backend="interpreter").get_inputs()
+    }
+
+
+@pytest.mark.parametrize("name", [*_examples(), *CASES])
+def test_derivatives_of_operators(name: str) -> None:
+    """
+    The derivative in a random direction is that of finite differences, in both modes: the product
+    of a seed, the Jacobian and a direction.
+    """
+    module = _function(CASES.get(name) or _examples()[name])
+    feeds, rng = _inputs(module, _ABOVE.get(name, 0.2)), generator()
+    direction = {n: rng.uniform(-1, 1, v.shape) for n, v in feeds.items() if v.dtype.kind == "f"}
+    ahead, back = (
+        _run(module, {n: v + s * direction[n] if n in direction else v for n, v in feeds.items()})
+        for s in (_STEP, -_STEP)
+    )
+    expected = (ahead["out"] - back["out"]) / (2 * _STEP)
+    tangents = {f"tangent.{n}": v for n, v in direction.items()}
+    forward = _run(_differentiated(module, mode="jvp"), {**feeds, **tangents})
+    np.testing.assert_allclose(forward["tangent.out"], expected, rtol=1e-6, atol=1e-7)
+    seed = rng.uniform(-1, 1, expected.shape) if expected.size != 1 else np.ones(expected.shape)
+    reverse = _run(_differentiated(module, seed=True), {**feeds, "seed.out": seed})
+    found = sum(float((reverse[f"grad.{n}"] * v).sum()) for n, v in direction.items())
+    exact = float((forward["tangent.out"] * seed).sum())
+    assert found == pytest.approx(exact, rel=1e-9, abs=1e-11)
+
+
+_NETWORK = """
+func.func @main(%x: tensor<2x1x8x8xf32> {glow.name = "x"},
+                %w: tensor<3x1x3x3xf32> {glow.name = "w"},
+                %b: tensor<3xf32> {glow.name = "b"}, %v: tensor<5x48xf32> {glow.name = "v"},
+                %c: tensor<5xf32> {glow.name = "c"}, %t: tensor<2x5xf32> {glow.name = "t"})
+    -> (tensor<f32> {glow.name = "loss"}) {
+  %0 = glow.convolution %x, %w, %b pads [1, 1, 1, 1]
+    : (tensor<2x1x8x8xf32>, tensor<3x1x3x3xf32>, tensor<3xf32>) -> tensor<2x3x8x8xf32>
+  %1 = glow.relu %0 : (tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %2 = glow.max_pool %1 kernel [2, 2] strides [2, 2]
+    : (tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32>
+  %3 = glow.reshape %2 : (tensor<2x3x4x4xf32>) -> tensor<2x48xf32>
+  %4 = glow.fully_connected %3, %v, %c
+    : (tensor<2x48xf32>, tensor<5x48xf32>, tensor<5xf32>) -> tensor<2x5xf32>
+  %5 = glow.log_softmax %4 axis 1 : (tensor<2x5xf32>) -> tensor<2x5xf32>
+  %6 = glow.mul %5, %t : (tensor<2x5xf32>, tensor<2x5xf32>) -> tensor<2x5xf32>
+  %7 = glow.reduce_sum %6 axes [0, 1] : (tensor<2x5xf32>) -> tensor<f32>
+  %loss = glow.neg %7 : (tensor<f32>) -> tensor<f32>
+  func.return %loss : tensor<f32>
+}
+"""
+
+
+def test_compiled_gradients_of_a_network() -> None:
+    """A convolutional network's gradients in machine code are those of the interpreter in f64."""
+    wide = parse(_NETWORK.replace("f32", "f64"))
+    feeds = _inputs(wide)
+    wrt = ("w", "b", "v", "c")
+    expected = _run(_differentiated(wide, wrt=wrt), feeds)
+    model = glow.compile(_differentiated(parse(_NETWORK), wrt=wrt))
+    found = model.run(None, {n: v.astype(np.float32) for n, v in feeds.items()})
+    for info, value in zip(model.get_outputs(), found, strict=True):
+        scale = np.abs(expected[info.name]).max()
+        np.testing.assert_allclose(value, expected[info.name], rtol=1e-4, atol=1e-4 * scale)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "expected a scalar to differentiate, found out of type tensor<2x3xf32>"),
+        ({"wrt": ("q",)}, "expected an input or a constant for 'wrt', found 'q'; there are x"),
+        ({"of": "q"}, "expected a result for 'of', found 'q'; there are out"),
+        ({"mode": "up"}, "expected mode vjp or jvp, found 'up'"),
+    ],
+)
+def test_bad_options(options: dict[str, object], message: str) -> None:
+    module = _function("%r = glow.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>")
+    with pytest.raises(CompileError, match=re.escape(message)):
+        _differentiated(module, **options)
+
+
+def test_an_operator_without_a_rule_is_named_with_the_path() -> None:
+    class_without: type[Node] = next(n for n in NODES if short_name(n) == "rnn")
+    example = _EXAMPLE.search(inspect.getdoc(class_without) or "")
+    assert example is not None
+    with pytest.raises(CompileError, match=r"glow\.rnn %r: has no rule .* path glow\.rnn %r <- x"):
+        _differentiated(_function(example[1]), seed=True)
+
+
+def test_gradients_of_an_onnx_model() -> None:
+    """The gradient of the cross-entropy with respect to scores is softmax minus the label."""
+    nodes = [
+        helper.make_node("Gemm", ["x", "w"], ["scores"], transB=1),
+        helper.make_node("SoftmaxCrossEntropyLoss", ["scores", "labels"], ["loss"]),
+    ]
+    rng = generator()
+    w = rng.standard_normal((5, 3)).astype(np.float32)
+    graph = helper.make_graph(
+        nodes,
+        "loss",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, [7, 3]),
+            helper.make_tensor_value_info("labels", TensorProto.INT64, [7]),
+        ],
+        [helper.make_tensor_value_info("loss", TensorProto.FLOAT, [])],
+        [numpy_helper.from_array(w, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    compiled = glow.compile(glow.differentiate(model, wrt=["w"]), backend="interpreter")
+    x = rng.standard_normal((7, 3)).astype(np.float32)
+    labels = rng.integers(0, 5, 7)
+    loss, gradient = compiled(x, labels)
+    scores = x @ w.T
+    power = np.exp(scores - scores.max(1, keepdims=True))
+    p = power / power.sum(1, keepdims=True)
+    np.testing.assert_allclose(loss, -np.log(p[np.arange(7), labels]).mean(), rtol=1e-5)
+    expected = (p - np.eye(5)[labels]).T @ x / 7
+    np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-6)
