@@ -8,6 +8,7 @@ different operations can be compared.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -52,6 +53,8 @@ class KernelSteps:
         if value not in self._stands:
             if isinstance(own, Dim) and own.size != loop_size(value):
                 own = Dim(own.name, loop_size(value))
+            elif own in self._values:
+                own = replace(own)  # contents of several operations may share what stands for values
             self.add(own, value)
         return self._stands[value]
 
