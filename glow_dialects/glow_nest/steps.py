@@ -51,7 +51,8 @@ class KernelSteps:
 
     def _standing(self, value: SSAValue, own: Operand) -> Operand:
         if value not in self._stands:
-            if isinstance(own, Dim) and own.size != loop_size(value):
+            # an algorithm may repeat steps twice with one variable: each loop gets its own
+            if isinstance(own, Dim) and (own in self._values or own.size != loop_size(value)):
                 own = Dim(own.name, loop_size(value))
             elif own in self._values:
                 own = replace(own)  # contents of several operations may share what stands for values
