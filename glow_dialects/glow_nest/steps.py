@@ -8,6 +8,7 @@ different operations can be compared.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -50,8 +51,11 @@ class KernelSteps:
 
     def _standing(self, value: SSAValue, own: Operand) -> Operand:
         if value not in self._stands:
-            if isinstance(own, Dim) and own.size != loop_size(value):
+            # an algorithm may repeat steps twice with one variable: each loop gets its own
+            if isinstance(own, Dim) and (own in self._values or own.size != loop_size(value)):
                 own = Dim(own.name, loop_size(value))
+            elif own in self._values:
+                own = replace(own)  # contents of several operations may share what stands for values
             self.add(own, value)
         return self._stands[value]
 

@@ -273,6 +273,7 @@ def test_reasons_of_imports(text: str, expected: bool) -> None:
     assert has_reason(lines, len(lines)) == expected
 
 
+@cache
 def import_graph() -> dict[str, set[str]]:
     """Returns the modules that each module imports when it is loaded."""
     graph: dict[str, set[str]] = {module_of(f): set() for f in sources()}

@@ -17,6 +17,7 @@ from . import (
     resampling,
     rows,
     selection,
+    trees,
     windows,
 )
 
@@ -32,5 +33,6 @@ __all__ = [
     "resampling",
     "rows",
     "selection",
+    "trees",
     "windows",
 ]
