@@ -3,6 +3,7 @@ Recognises operators that frontends have decomposed: GELU, layer and RMS normali
 products that are stated as formulas.
 
 - `x * (1 + erf(x / sqrt(2))) / 2`, its factors in any order, is a GELU.
+- `x * (1 + tanh(u)) / 2`, as in the approximation of a GELU, is `x * sigmoid(2 * u)`.
 - `d / sqrt(mean(d**2) + epsilon)`, the mean along the last dimensions, is an RMS normalisation of
   `d`, or a layer normalisation of `x` if `d = x - mean(x)`.
 - `sum(t) a[i, t] * b[t, j]` of `glow.generic` is a matrix product, in any order of dimensions that
@@ -25,7 +26,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ...glow_dialects.elements import is_float
-from ...glow_dialects.glow.activation import ErfOp, GeluOp
+from ...glow_dialects.glow.activation import ErfOp, GeluOp, SigmoidOp, TanhOp
 from ...glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, PowOp, ReciprocalOp, SqrtOp, SubOp
 from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.normalization import LayerNormOp, RmsNormOp
@@ -57,13 +58,16 @@ def _near(value: float | None, target: float) -> bool:
 
 @FUSIONS.rule(MulOp, DivOp)
 def gelu(node: MulOp | DivOp, build: Build) -> SSAValue | None:
-    """Returns a product of `x`, `1 + erf(x / sqrt(2))` and a half."""
+    """Returns a product of `x`, a half, and `1 + erf(x / sqrt(2))` or `1 + tanh(u)`."""
     factors, number = _factors(node)
     if len(factors) != 2 or not _near(number, 0.5) or not is_float(element_of(node.result.type)):
         return None
     for x, other in (factors, factors[::-1]):
-        if _is_one_plus_erf(other, x):
+        function = _function_plus_one(other)
+        if isinstance(function, ErfOp) and _is_scaled(function.input, x, sqrt(0.5)):
             return build(GeluOp, x)
+        if isinstance(function, TanhOp) and other.has_one_use() and function.result.has_one_use():
+            return build(MulOp, x, build(SigmoidOp, _twice(function.input, build)))
     return None
 
 
@@ -91,15 +95,23 @@ def _factors(node: MulOp | DivOp) -> tuple[list[SSAValue], float]:
     return factors, number
 
 
-def _is_one_plus_erf(value: SSAValue, x: SSAValue) -> bool:
+def _function_plus_one(value: SSAValue) -> ErfOp | TanhOp | None:
+    """Returns the function of `1 + f(u)`."""
     add = defining_op(value, AddOp)
-    if add is None:
-        return False
-    for one, other in _either_way(add):
-        erf = defining_op(other, ErfOp)
-        if erf is not None and splat_value(one) == 1:
-            return _is_scaled(erf.input, x, sqrt(0.5))
-    return False
+    for one, other in () if add is None else _either_way(add):
+        if isinstance(other.owner, ErfOp | TanhOp) and splat_value(one) == 1:
+            return other.owner
+    return None
+
+
+def _twice(value: SSAValue, build: Build) -> SSAValue:
+    """Returns `value * 2`; a number that it is a product with is doubled."""
+    product = defining_op(value, MulOp)
+    for factor, other in () if product is None else _either_way(product):
+        number = splat_value(factor)
+        if number is not None:
+            return build(MulOp, other, build.splat(2 * number, value.type))
+    return build(AddOp, value, value)
 
 
 def _is_scaled(value: SSAValue, x: SSAValue, factor: float) -> bool:

@@ -3,6 +3,7 @@ The rules of graph nodes for xDSL's `canonicalize`: small simplifications that a
 
 A rule may not change a result except in two ways: the sign of a zero (`x + 0` is `x`, though `-0 +
 0` is `+0`), and an operation of several roundings may become one of fewer (`pow(x, 2)` is `x * x`).
+A cube is two products, with a rounding each, as other runtimes compute it.
 NaN and infinity stay what they were: `x * 0` is 0 only for integers, and bounds merge only as
 `clip` treats NaN. Sums and products of floats are not reassociated.
 

@@ -86,6 +86,8 @@ def simple_power(node: PowOp, build: Build) -> SSAValue | None:
             return node.lhs
         case 2:
             return build(MulOp, node.lhs, node.lhs)
+        case 3:
+            return build(MulOp, build(MulOp, node.lhs, node.lhs), node.lhs)
         case -1:
             return build(ReciprocalOp, node.lhs)
         case _:

@@ -50,15 +50,16 @@ func.func @right(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 
 // -----
 
-// Quotients by powers of two are products; others would round differently.
-func.func @power_of_two(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+// Quotients by powers of two are products; others would round differently. So are squares and cubes.
+func.func @power_of_two(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
   %four = glow.splat value 4.0 : tensor<2xf32>
   %three = glow.splat value 3.0 : tensor<2xf32>
   %two = glow.splat value 2.0 : tensor<2xf32>
   %a = glow.div %x, %four : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   %b = glow.div %x, %three : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   %c = glow.pow %x, %two : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  func.return %a, %b, %c : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+  %d = glow.pow %x, %three : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return %a, %b, %c, %d : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
 }
 
 // CHECK-LABEL: @power_of_two(
@@ -67,7 +68,9 @@ func.func @power_of_two(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, ten
 // CHECK-NEXT:  %a_1 = glow.mul %x, %a : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT:  %b = glow.div %x, %three : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT:  %c = glow.mul %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-// CHECK-NEXT:  func.return %a_1, %b, %c : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+// CHECK-NEXT:  %d = glow.mul %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+// CHECK-NEXT:  %d_1 = glow.mul %d, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+// CHECK-NEXT:  func.return %a_1, %b, %c, %d_1 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
 
 // -----
 

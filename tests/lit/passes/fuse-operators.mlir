@@ -37,6 +37,55 @@ func.func @gelu_otherwise(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// Half of 1 + tanh is a logistic function of twice the operand, and a number that is a factor of it is doubled.
+func.func @tanh(%x: tensor<4xf32>, %u: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %one = glow.splat value 1.0 : tensor<4xf32>
+  %half = glow.splat value 0.5 : tensor<4xf32>
+  %scale = glow.splat value 0.75 : tensor<4xf32>
+  %h = glow.mul %x, %half : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %v = glow.mul %u, %scale : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %t = glow.tanh %v : (tensor<4xf32>) -> tensor<4xf32>
+  %s = glow.add %t, %one : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %r = glow.mul %h, %s : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %t1 = glow.tanh %u : (tensor<4xf32>) -> tensor<4xf32>
+  %s1 = glow.add %one, %t1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %m1 = glow.mul %s1, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %r1 = glow.mul %m1, %half : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %r, %r1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @tanh(
+// CHECK-NEXT:  %r = glow.splat value 1.5 : tensor<4xf32>
+// CHECK-NEXT:  %r_1 = glow.mul %u, %r : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  %r_2 = glow.sigmoid %r_1 : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  %r_3 = glow.mul %x, %r_2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  %r1 = glow.add %u, %u : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  %r1_1 = glow.sigmoid %r1 : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  %r1_2 = glow.mul %x, %r1_1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  func.return %r_3, %r1_2 : tensor<4xf32>, tensor<4xf32>
+
+// -----
+
+// Not where the tangent has other uses, or the factor is no half.
+func.func @no_tanh(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %one = glow.splat value 1.0 : tensor<4xf32>
+  %half = glow.splat value 0.5 : tensor<4xf32>
+  %t = glow.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+  %s = glow.add %t, %one : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %m = glow.mul %s, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %r = glow.mul %m, %half : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %t1 = glow.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+  %s1 = glow.add %t1, %one : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %r1 = glow.mul %s1, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %r, %t, %r1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @no_tanh(
+// CHECK-NOT:   glow.sigmoid
+// CHECK:       func.return
+
+// -----
+
 // Not with another factor, another number under the error function, or another operand.
 func.func @no_gelu(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %root = glow.splat value 0.70710678 : tensor<4xf32>
