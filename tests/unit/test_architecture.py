@@ -98,8 +98,6 @@ FOR_ALL = {"errors", "lazy", "svg", "table", "wording"}
 DIALECT_DEPENDENCIES = {"xdsl", "typing_extensions"}
 LONGEST_FILE = {True: 400, False: 450}
 """Lines of a file in the package, and of one outside."""
-UNEXPLAINED = {"tools/glow_tune.py"}
-"""Files whose imports inside functions have no reasons yet."""
 LONGEST_FUNCTION = 60
 """Lines of a function in the package, its documentation included."""
 PLACES = re.compile(r"(?<![\w.])/(work|root|home|tmp/w)/\w")
@@ -249,7 +247,6 @@ def test_imports_inside_functions_have_a_reason() -> None:
     found = [
         f"{file.relative_to(ROOT)}:{node.lineno}"  # pyright: ignore
         for file in sources()
-        if file.relative_to(ROOT).as_posix() not in UNEXPLAINED
         for lines in [file.read_text(encoding="utf-8").splitlines()]
         for node, lazy, _ in nodes(tree_of(file))
         if lazy and not has_reason(lines, node.lineno)  # pyright: ignore
