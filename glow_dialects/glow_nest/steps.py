@@ -54,7 +54,9 @@ class KernelSteps:
             if isinstance(own, Dim) and own.size != loop_size(value):
                 own = Dim(own.name, loop_size(value))
             elif own in self._values:
-                own = replace(own)  # contents of several operations may share what stands for values
+                own = replace(
+                    own
+                )  # contents of several operations may share what stands for values
             self.add(own, value)
         return self._stands[value]
 

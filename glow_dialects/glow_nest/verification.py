@@ -42,9 +42,7 @@ def reached(access: Access) -> tuple[int, int]:
 
 def verify_nest(nest: Nest) -> None:
     if not nest.writes and (nest.reduction is not None or not nest.operands):
-        raise VerifyException(
-            "expected a nest that writes, or that has reads to prefetch"
-        )
+        raise VerifyException("expected a nest that writes, or that has reads to prefetch")
     if nest.reduction is None:
         if nest.reduced:
             raise VerifyException("expected no reduction loops without a reduction")
