@@ -55,7 +55,8 @@ class KernelSteps:
             if isinstance(own, Dim) and (own in self._values or own.size != loop_size(value)):
                 own = Dim(own.name, loop_size(value))
             elif own in self._values:
-                own = replace(own)  # contents of several operations may share what stands for values
+                # contents of several operations may share what stands for values
+                own = replace(own)
             self.add(own, value)
         return self._stands[value]
 
