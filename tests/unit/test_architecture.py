@@ -58,14 +58,15 @@ ALLOWED = {
     "differentiation": {"context", "loading", "model_forms", "passes"},
     "specialization": {"compiled_model", "interface", "runtime"},
     "cut_model": {"compiled_model", "interface", "runtime"},
+    "nested_model": {"compiled_model", "interface", "runtime", "specialization"},
     "compilation": {"cold_compilation", "compiled_model", "interface", "model_forms", "runtime"},
     "cold_compilation": {
         *("compiled_model", "frontend", "interface", "loading", "model_forms", "passes"),
         "runtime",
     },
     "compiler": {
-        *("compilation", "compiled_model", "cut_model", "interface", "model_forms", "runtime"),
-        "specialization",
+        *("compilation", "compiled_model", "cut_model", "interface", "model_forms"),
+        *("nested_model", "runtime", "specialization"),
     },
     "onnx_backend": {
         "",
