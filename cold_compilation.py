@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from .compiled_model import CompiledModel
-from .errors import CutNeededError, GlowError, ModelError, ValuesNeededError
+from .errors import (
+    CutNeededError,
+    GlowError,
+    ModelError,
+    UnsupportedError,
+    ValuesNeededError,
+)
 from .interface.backend import Backend
 from .interface.signature import Signature, TensorInfo
 from .loading import load_model, onnx_frontend
@@ -21,7 +28,16 @@ from .runtime.signature import signature_of
 from .runtime.stages import Progress, Stages
 
 if TYPE_CHECKING:
-    from .frontend.onnx import Declaration, LoadedModel
+    from .frontend.onnx import Declaration, Form, LoadedModel
+
+
+@dataclass(frozen=True)
+class NestedInterface:
+    """Inputs and outputs, some of which are sequences or optional values."""
+
+    signature: Signature
+    part_name: Callable[[str, int], str]
+    """The name of an element of a sequence."""
 
 
 class ColdCompilation:
@@ -97,6 +113,19 @@ class ColdCompilation:
         except KeyError:
             raise problem from None
 
+    def nested(self) -> NestedInterface | None:
+        """Returns inputs and outputs if not all are tensors. Raises UnsupportedError for types."""
+        frontend, model = onnx_frontend(), self._loaded_model()
+        found = frontend.nested_forms(model)
+        if found is None:
+            return None
+        inputs, outputs = (tuple(map(_nested, forms)) for forms in found)
+        return NestedInterface(Signature(inputs, outputs), frontend.part_name)
+
+    def flattened(self, values: Mapping[str, Any]) -> LoadedModel:
+        """Returns the model of tensors for inputs like these values."""
+        return onnx_frontend().flattened(self._loaded_model(), values)
+
     def output_names(self) -> list[str]:
         """Returns the names of the outputs of an ONNX model."""
         return [each.name for each in onnx_frontend().declared_outputs(self._loaded_model())]
@@ -137,6 +166,13 @@ class ColdCompilation:
         """Returns the stages that follow those which the module has been through."""
         done, remaining = remaining_stages(module, self._target)
         return Stages(module, remaining, self._verify, done, self._progress)
+
+
+def _nested(form: Form) -> TensorInfo:
+    if form.dtype is None:
+        raise UnsupportedError(f"{form.name!r} has elements of a type that is not supported")
+    nested = {"is_sequence": form.is_sequence, "is_optional": form.is_optional}
+    return TensorInfo(form.name, list(form.shape), form.dtype, **nested)
 
 
 def _completed(

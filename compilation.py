@@ -20,7 +20,7 @@ from .runtime.saved_program import find_signature, store_signature
 from .runtime.symbols import Binding
 
 if TYPE_CHECKING:
-    from .cold_compilation import ColdCompilation
+    from .cold_compilation import ColdCompilation, NestedInterface
     from .runtime.stages import Progress
 
 
@@ -60,6 +60,17 @@ class Compilation:
         """Returns a part of the model, as the frontend loads models, with the same options."""
         part: Any = model
         return Compilation(part, self._target, self._max_elements, self._verify, self._progress)
+
+    def nested(self) -> NestedInterface | None:
+        """
+        Returns inputs and outputs of an ONNX model some of which are sequences or optional values;
+        None if all are tensors.
+        """
+        return self._cold.nested() if self._is_onnx else None
+
+    def flattened(self, values: Mapping[str, Any]) -> Compilation:
+        """Returns the model of tensors for inputs like these values."""
+        return self.part(self._cold.flattened(values))
 
     def output_names(self) -> list[str]:
         """Returns the names of the outputs of an ONNX model."""

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 from .compilation import Compilation
 from .compiled_model import CompiledModel
 from .cut_model import CutModel
-from .errors import CutNeededError, GlowError, ValuesNeededError
+from .errors import CutNeededError, GlowError, UnsupportedError, ValuesNeededError
 from .interface.backend import Backend, find_backend, given_options
 from .model_forms import Model, Values
+from .nested_model import NestedModel
 from .runtime.object_cache import expect_cache
 from .runtime.options import at_least_one, expect_verify
 from .runtime.symbols import checked_sizes
@@ -53,7 +54,8 @@ def compile(
       sizes that the inputs have (`CompiledModel.specialize` does it before), as is one with inputs
       whose values decide shapes, for these values; an `onnx.ModelProto` must not be changed
       meanwhile. One whose shapes follow from values that it computes is cut there
-      (`glow.cut_model.CutModel`).
+      (`glow.cut_model.CutModel`). One with sequences or optional values as inputs or outputs takes
+      and returns lists of arrays, and None (`glow.nested_model.NestedModel`).
     - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with options
       of its own. `threads` is how many threads run the network together, and the other `options`
       are those of the backend; of `cpu`, the fields of `glow.runtime.cpu_options.CpuOptions`.
@@ -81,7 +83,18 @@ def compile(
     limit = at_least_one("max_specializations", max_specializations)
     most = None if max_elements is None else at_least_one("max_elements", max_elements)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
-    return _compiled(Compilation(model, target, most, verify, progress), target, sizes, limit)
+    job = Compilation(model, target, most, verify, progress)
+    try:
+        return _compiled(job, target, sizes, limit)
+    except UnsupportedError:
+        nested = job.nested()
+        if nested is None or sizes:
+            raise
+
+    def flat(values: Mapping[str, Any], known: Values) -> CompiledModel:
+        return job.flattened(values).specialized({}, known)
+
+    return NestedModel(target, nested.signature, nested.part_name, flat, limit)
 
 
 def _compiled(

@@ -47,16 +47,16 @@ class GlowBackendRep(BackendRep):
         names = [o.name for o in self._model.graph.output]
         return namedtupledict("Outputs", names)(*results)
 
-    def _feed(self, inputs: Any) -> dict[str, np.ndarray]:
+    def _feed(self, inputs: Any) -> dict[str, Any]:
         if isinstance(inputs, Mapping):
-            return {name: _array(value) for name, value in inputs.items()}
+            return {name: _value(value) for name, value in inputs.items()}
         values = list(inputs) if isinstance(inputs, Sequence) else [inputs]
         names = [info.name for info in self._compiled.get_inputs()]
         if len(values) != len(names):
             raise InputError(
                 f"expected {counted(len(names), 'input')} ({names}), found {len(values)}"
             )
-        return {name: _array(value) for name, value in zip(names, values, strict=True)}
+        return {name: _value(value) for name, value in zip(names, values, strict=True)}
 
 
 class GlowBackend(Backend):
@@ -139,6 +139,13 @@ def _is_supported(model: Any, symbols: Mapping[str, int]) -> bool:
     except UnsupportedError:
         return False
     return True
+
+
+def _value(value: Any) -> Any:
+    """Returns an array, a list of arrays, or None."""
+    if isinstance(value, list):
+        return [_array(part) for part in value]
+    return None if value is None else _array(value)
 
 
 def _array(value: Any) -> np.ndarray:

@@ -100,11 +100,18 @@ class TensorInfo:
     words, and the number of the call.
     """
 
+    is_sequence: bool = False
+    """Whether the value is a list of arrays."""
+    is_optional: bool = False
+    """Whether the value may be None."""
+
     @property
     def type(self) -> str:
         """The type as onnxruntime spells it, for example `tensor(float)`."""
         name = self.dtype.name
-        return f"tensor({_ORT_NAMES.get(name, name.replace('_', ''))})"
+        found = f"tensor({_ORT_NAMES.get(name, name.replace('_', ''))})"
+        found = f"seq({found})" if self.is_sequence else found
+        return f"optional({found})" if self.is_optional else found
 
     @property
     def memory_dtype(self) -> np.dtype:
@@ -167,7 +174,7 @@ class Signature:
         out of range.
         """
         if type(feed) is not dict or feed.keys() != self._names:
-            self._check_names(feed)
+            self.expect_names(feed)
         arrays = [_checked(feed[info.name], info) for info in self.inputs]
         self.expect_indices(arrays)
         for i in self._narrow_inputs:
@@ -234,7 +241,7 @@ class Signature:
     def _names(self) -> frozenset[str]:
         return frozenset(info.name for info in self.inputs)
 
-    def _check_names(self, feed: object) -> None:
+    def expect_names(self, feed: object) -> None:
         """Raises InputError unless there is a value for each input, and no other."""
         if not isinstance(feed, Mapping):
             raise InputError(

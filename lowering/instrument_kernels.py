@@ -32,6 +32,7 @@ from ..passes.instructions.allocate import ARENA_SIZE
 from ..passes.levels import KERNELS
 from ..passes.looked_at import each
 from ..wording import counted
+from .kernels.kernel_errors import expect_threads
 
 COUNTER = "llvm.readcyclecounter"
 _STAMP = 8
@@ -66,8 +67,7 @@ class InstrumentKernelsPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.threads < 1:
-            raise CompileError(f"expected threads to be at least 1, found {self.threads}")
+        expect_threads(self.threads)
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
         main = next((f for f in functions if f.sym_name.data == "main"), None)
         if main is None:

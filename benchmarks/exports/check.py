@@ -22,10 +22,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ..compare import difference
 from ..worker import prepare_onnxruntime
 
 TOLERANCE = 1e-4
-Feed = Mapping[str, np.ndarray]
 
 
 def feeds_of(path: Path, used: Sequence[str]) -> list[dict[str, np.ndarray]]:
@@ -37,22 +37,6 @@ def feeds_of(path: Path, used: Sequence[str]) -> list[dict[str, np.ndarray]]:
             if name in used:
                 found.setdefault(int(index), {})[name] = arrays[key]
     return [found[i] for i in sorted(found)]
-
-
-def difference(got: Sequence[np.ndarray], want: Sequence[np.ndarray]) -> float:
-    """Returns the largest difference of an output, as a share of its largest value."""
-    worst = 0.0
-    for g, w in zip(got, want, strict=True):
-        if g.shape != w.shape:
-            raise ValueError(f"expected an output of shape {w.shape}, found {g.shape}")
-        if not w.size:
-            continue
-        w, g = w.astype(np.float64), g.astype(np.float64)
-        if not np.array_equal(np.isfinite(w), np.isfinite(g)):
-            return float("inf")
-        w, g = np.nan_to_num(w), np.nan_to_num(g)
-        worst = max(worst, float(np.abs(g - w).max() / (np.abs(w).max() + 1e-30)))
-    return worst
 
 
 def check(path: Path, seconds: float, backend: str) -> dict[str, object]:
@@ -87,12 +71,16 @@ def check(path: Path, seconds: float, backend: str) -> dict[str, object]:
     found["difference"] = worst
     found["state"] = "equal" if worst <= TOLERANCE else "wrong"
     if seconds:
-        found.update(_timed(lambda: model.run(None, feeds[0]), lambda: reference(feeds[0]), seconds))
+        found.update(
+            _timed(lambda: model.run(None, feeds[0]), lambda: reference(feeds[0]), seconds)
+        )
     return found
 
 
-def _timed(ours: Callable[[], object], peer: Callable[[], object], seconds: float) -> Feed | dict:
-    """Returns the fastest times in milliseconds of two functions that run in turns, and the ratio."""
+def _timed(
+    ours: Callable[[], object], peer: Callable[[], object], seconds: float
+) -> dict[str, object]:
+    """Returns the fastest times, in milliseconds, of functions run in turns, and the ratio."""
     times: tuple[list[float], list[float]] = ([], [])
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(times[0]) < 4:

@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from math import prod, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -21,27 +22,35 @@ import numpy as np
 import torch  # pyright: ignore[reportMissingImports]
 
 from .architecture import Architecture, Input, Scale
-from .plain import PLAIN
+from .images import IMAGES
+from .sequences import SEQUENCES
 from .text import TEXT
 from .vision import VISION
 
-ARCHITECTURES: dict[str, Architecture] = {**PLAIN, **TEXT, **VISION}
+ARCHITECTURES: dict[str, Architecture] = {**IMAGES, **SEQUENCES, **TEXT, **VISION}
 EXPORTERS = ("torchscript", "dynamo")
 SHAPES = ("fixed", "symbolic")
 
 
+_GAIN = 1.6
+"""The second moment after a matrix by that before: between 1, and 2 for those behind rectifiers."""
+
+
 def network(scale: Scale, seed: int = 0) -> Any:
     """
-    Returns the network of a scale with seeded random weights. Parameters and statistics that a
-    fresh network has constant, such as those of normalisations, are random too.
+    Returns the network of a scale with seeded random weights. Matrices keep the size of activations
+    through many layers. Parameters and statistics that a fresh network has constant, such as those
+    of normalisations, differ from element to element.
     """
     torch.manual_seed(seed)
     model = scale.build().eval()
     with torch.no_grad():
-        for name, value in [*model.named_parameters(), *model.named_buffers()]:
-            if value.is_floating_point() and value.numel() > 1 and bool((value == value.flatten()[0]).all()):
-                noise = torch.rand_like(value) * 0.2
-                value.copy_(value.flatten()[0] + noise if "var" in name else value.flatten()[0] + noise - 0.1)
+        for value in model.parameters():
+            if value.ndim > 1:
+                value.normal_(0.0, sqrt(_GAIN / prod(value.shape[1:])))
+        for value in [*model.parameters(), *model.buffers()]:
+            if value.is_floating_point() and value.numel() > 1 and value.min() == value.max():
+                value.add_(torch.rand_like(value) * 0.2)
     return model
 
 

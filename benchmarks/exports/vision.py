@@ -38,7 +38,10 @@ def _image(
 
 
 def _one(
-    build: Callable[[], Any], inputs: Sequence[Input], sizes: Sequence[Sizes], outputs: Sequence[str]
+    build: Callable[[], Any],
+    inputs: Sequence[Input],
+    sizes: Sequence[Sizes],
+    outputs: Sequence[str],
 ) -> Scale:
     return Scale(lambda: Selected(build(), [i.name for i in inputs], outputs), inputs, sizes)
 
@@ -61,7 +64,10 @@ _DETR = {
 
 def _resnet_backbone() -> Any:
     return transformers.ResNetConfig(
-        embedding_size=16, hidden_sizes=[16, 32, 48, 64], depths=[1, 1, 1, 1], out_features=["stage4"]
+        embedding_size=16,
+        hidden_sizes=[16, 32, 48, 64],
+        depths=[1, 1, 1, 1],
+        out_features=["stage4"],
     )
 
 
@@ -70,7 +76,10 @@ def _detr() -> Architecture:
         config = transformers.DetrConfig(**{**_DETR, "backbone_config": _resnet_backbone()})
         return transformers.DetrForObjectDetection(config)
 
-    inputs = [Input("pixel_values", ("batch", 3, 64, 96)), Input("pixel_mask", ("batch", 64, 96), "mask")]
+    inputs = [
+        Input("pixel_values", ("batch", 3, 64, 96)),
+        Input("pixel_mask", ("batch", 64, 96), "mask"),
+    ]
     return Architecture(_one(build, inputs, _BATCHES, ["logits", "pred_boxes"]))
 
 
@@ -112,7 +121,9 @@ def _whisper_step() -> Architecture:
             *(Input(name, shape) for name in names),
         ]
         return Scale(
-            lambda: CrossDecoderStep(transformers.WhisperForConditionalGeneration(config), "frames"),
+            lambda: CrossDecoderStep(
+                transformers.WhisperForConditionalGeneration(config), "frames"
+            ),
             inputs,
             sizes,
         )
@@ -126,10 +137,14 @@ def _sound(kind: str, head: str, options: Mapping[str, Any]) -> Architecture:
     """Returns a network over samples."""
 
     def build() -> Any:
-        return getattr(transformers, f"{kind}{head}")(getattr(transformers, f"{kind}Config")(**options))
+        return getattr(transformers, f"{kind}{head}")(
+            getattr(transformers, f"{kind}Config")(**options)
+        )
 
     sizes = [{"batch": b, "samples": s} for b, s in ((2, 1600), (1, 2001), (1, 1000))]
-    return Architecture(_one(build, [Input("input_values", ("batch", "samples"))], sizes, ["logits"]))
+    return Architecture(
+        _one(build, [Input("input_values", ("batch", "samples"))], sizes, ["logits"])
+    )
 
 
 _WAV2VEC2 = {
@@ -178,11 +193,19 @@ _LEVIT = {
 }
 _STAGES = {"hidden_sizes": [16, 24, 32, 40], "depths": [1, 1, 1, 1]}
 _SEGFORMER = {
-    **{"hidden_sizes": [16, 24, 32, 40], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 2, 4, 5]},
+    **{
+        "hidden_sizes": [16, 24, 32, 40],
+        "depths": [1, 1, 1, 1],
+        "num_attention_heads": [1, 2, 4, 5],
+    },
     "decoder_hidden_size": 32,
 }
 _MOBILEVIT = {
-    **{"image_size": 64, "hidden_sizes": [24, 32, 40], "neck_hidden_sizes": [8, 8, 16, 16, 24, 24, 32]},
+    **{
+        "image_size": 64,
+        "hidden_sizes": [24, 32, 40],
+        "neck_hidden_sizes": [8, 8, 16, 16, 24, 24, 32],
+    },
     "num_attention_heads": 4,
 }
 _DPT = {**_VIT, "num_hidden_layers": 4, "backbone_out_indices": [0, 1, 2, 3], "is_hybrid": False}
@@ -195,9 +218,7 @@ VISION: Mapping[str, Architecture] = {
     "beit": _image("Beit", {**_VIT, "use_relative_position_bias": True}),
     "data2vec-vision": _image("Data2VecVision", {**_VIT, "use_relative_position_bias": True}),
     "dinov2": _image("Dinov2", {**_VIT, "mlp_ratio": 2}),
-    "swin": _image(
-        "Swin", {**_SWIN, "embed_dim": 16, "depths": [2, 2], "num_heads": [2, 4]}, {}
-    ),
+    "swin": _image("Swin", {**_SWIN, "embed_dim": 16, "depths": [2, 2], "num_heads": [2, 4]}, {}),
     "swinv2": _image("Swinv2", {**_SWIN, "embed_dim": 16, "depths": [2, 2], "num_heads": [2, 4]}),
     "convnext": _image("ConvNext", _STAGES, {}),
     "convnextv2": _image("ConvNextV2", _STAGES),
@@ -231,15 +252,18 @@ VISION: Mapping[str, Architecture] = {
             "num_attention_heads": [1, 2, 4, 5],
         },
     ),
-    "cvt": _image("Cvt", {"embed_dim": [16, 32, 48], "num_heads": [1, 2, 3], "depth": [1, 1, 2]}),
     "yolos": _image(
         "Yolos",
         {**_VIT, "image_size": [64, 64], "num_detection_tokens": 5},
         head="ForObjectDetection",
         outputs=("logits", "pred_boxes"),
     ),
-    "dpt": _image("DPT", {**_DPT, **_DPT_NECK}, head="ForDepthEstimation", outputs=("predicted_depth",)),
-    "beit-segment": _image("Beit", {**_VIT, "num_hidden_layers": 4, "out_indices": [1, 2, 3, 4]}, **_SEGMENT),
+    "dpt": _image(
+        "DPT", {**_DPT, **_DPT_NECK}, head="ForDepthEstimation", outputs=("predicted_depth",)
+    ),
+    "beit-segment": _image(
+        "Beit", {**_VIT, "num_hidden_layers": 4, "out_indices": [1, 2, 3, 4]}, **_SEGMENT
+    ),
     "detr": _detr(),
     "clip-vision": _image(
         "CLIPVision", _VIT, {}, head="ModelWithProjection", outputs=("image_embeds",)

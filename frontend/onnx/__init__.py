@@ -12,16 +12,21 @@ from .interface import Declaration, declared_inputs, declared_outputs, model_sym
 from .load import NEWEST_OPSET, OLDEST_OPSET
 from .load import Model as LoadedModel
 from .load import load_model as load_onnx
+from .nested import Form, flattened, nested_forms, part_name
 
 __all__ = [
     "MAX_ELEMENTS",
     "NEWEST_OPSET",
     "OLDEST_OPSET",
     "Declaration",
+    "Form",
     "LoadedModel",
     "declared_inputs",
     "declared_outputs",
+    "flattened",
     "import_onnx",
     "load_onnx",
     "model_symbols",
+    "nested_forms",
+    "part_name",
 ]

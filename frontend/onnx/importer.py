@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnitAttr,
+    UnrealizedConversionCastOp,
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -31,6 +32,7 @@ from .functions import Functions
 from .graph import GraphConverter, Scope
 from .inputs import check_symbols, input_types, real_inputs
 from .load import Model, load_model
+from .nested import part_name
 from .old_opsets import with_known_opset
 from .order import check_defined, live_nodes, sort_nodes
 from .stand_ins import declared_types
@@ -93,7 +95,7 @@ def import_onnx(
     if converter.cuts:
         message = _unsupported_message(list(converter.cuts.values()), graph)
         raise cut(loaded, message, converter.cuts, scope, types, builder.counted)
-    results = [_output(scope, o.name) for o in graph.output]
+    results = [found for o in graph.output for found in _outputs(scope, o.name, loaded.flattened)]
     if external is not None:
         external |= weights.external
     return _module(graph, list(types), block, results, builder)
@@ -164,25 +166,31 @@ def _shortened(problems: Sequence[str], limit: int = 20) -> Sequence[str]:
     ]
 
 
-def _output(scope: Scope, name: str) -> SSAValue:
+def _outputs(scope: Scope, name: str, flattened: bool) -> list[tuple[str, SSAValue]]:
+    """
+    Returns an output with its name. Of a sequence, if that is `flattened`, it returns each element.
+    """
     try:
         value = scope.find(name)
     except KeyError:
         value = None
     if value is None:
         raise ModelError(f"the output {name!r} is defined nowhere")
-    if not isinstance(value.type, TensorType):
+    if isinstance(value.type, TensorType):
+        return [(name, value)]
+    if not flattened or not isinstance(value.owner, UnrealizedConversionCastOp):
         raise UnsupportedError(f"the output {name!r} is a sequence, not a tensor")
-    return value
+    return [(part_name(name, i), part) for i, part in enumerate(value.owner.operands)]
 
 
 def _module(
     graph: GraphProto,
     inputs: Sequence[str],
     block: Block,
-    outputs: Sequence[SSAValue],
+    named: Sequence[tuple[str, SSAValue]],
     builder: GraphBuilder,
 ) -> ModuleOp:
+    names, outputs = [name for name, _ in named], [value for _, value in named]
     counted = [builder.counted.get(value) for value in outputs]
     counts = list(dict.fromkeys(each.count for each in counted if each is not None))
     results = [*outputs, *counts]
@@ -193,7 +201,7 @@ def _module(
         (block.arg_types, [r.type for r in results]),
         Region(block),
         arg_attrs=_with_ranges(_arguments(inputs, builder), block, builder.indices),
-        res_attrs=_with_counts([o.name for o in graph.output], counted, counts),
+        res_attrs=_with_counts(names, counted, counts),
     )
     if graph.name:
         function.attributes["glow.model"] = StringAttr(graph.name)

@@ -34,6 +34,8 @@ class Model:
     """Opset version by domain; the default domain is the empty string."""
     heavy: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
     """The initializers whose data is not in `proto`, by name."""
+    flattened: bool = False
+    """Whether the elements of sequences are inputs and outputs of their own."""
 
     @property
     def initializers(self) -> list[onnx.TensorProto]:

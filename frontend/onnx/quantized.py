@@ -57,6 +57,8 @@ def dequantized(build: GraphBuilder, x: SSAValue, by: Parameters) -> SSAValue:
     stored = isinstance(element(x), IntegerType) or is_minifloat(element(x))
     if not stored or not is_float(element(by.scale)):
         raise Unsupported(f"dequantization of {x.type} with {by.scale.type}")
+    if (parts := _in_blocks(build, x, by)) is not None:
+        return build.reshape(dequantized(build, *parts), shape(x))
     quantized = quantized_type(element(x), element(by.scale), shape(x), by)
     if quantized is not None:
         source = storage_cast(build, x, quantized)
@@ -80,6 +82,8 @@ def quantized(
     Returns `saturate(round(x / scale) + zero_point)`, as elements of the zero point's type, or of
     type `storage`. Minifloats are rounded once, after the sum.
     """
+    if (parts := _in_blocks(build, x, by)) is not None:
+        return build.reshape(quantized(build, *parts, storage, saturate), shape(x))
     target = storage if by.zero_point is None else element(by.zero_point)
     if not is_float(element(x)):
         x = build.cast(x, f32)
@@ -174,6 +178,27 @@ def _aligned(build: GraphBuilder, value: SSAValue, by: Parameters, x: SSAValue) 
     elif rank(value) <= 1:
         value = build.reshape(value, [])
     return build.broadcast(value, shape(x))
+
+
+def _in_blocks(
+    build: GraphBuilder, x: SSAValue, by: Parameters
+) -> tuple[SSAValue, Parameters] | None:
+    """
+    Returns a tensor in which each block has a dimension of its own, along which its parameters are
+    broadcast; None without blocks, or if the last one is shorter.
+    """
+    axis = normal_axis(by.axis, rank(x)) if by.block else 0
+    if not by.block or shape(x)[axis] % by.block:
+        return None
+    before, after = list(shape(x)[:axis]), list(shape(x)[axis + 1 :])
+    blocks = shape(x)[axis] // by.block
+    for value in (by.scale, by.zero_point):
+        if value is not None and shape(value) != (*before, blocks, *after):
+            raise ModelError(f"expected parameters for blocks of {by.block}, found {value.type}")
+    apart = [*before, blocks, 1, *after]
+    zero_point = None if by.zero_point is None else build.reshape(by.zero_point, apart)
+    parameters = Parameters(build.reshape(by.scale, apart), zero_point, axis)
+    return build.reshape(x, [*before, blocks, by.block, *after]), parameters
 
 
 def _repeated(build: GraphBuilder, value: SSAValue, by: Parameters, x: SSAValue) -> SSAValue:

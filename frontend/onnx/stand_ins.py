@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import onnx
-from onnx import NodeProto, TypeProto, ValueInfoProto, numpy_helper
+from onnx import NodeProto, TypeProto, ValueInfoProto, helper, numpy_helper
 from onnx.defs import OpSchema
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, TupleType, f32
 from xdsl.ir import SSAValue
 
 from ...semantics.arrays import interface_dtype
@@ -18,7 +18,12 @@ _SMALL = 1024
 
 
 def type_proto(value: SSAValue) -> TypeProto:
-    """Returns the ONNX type of a value."""
+    """Returns the ONNX type of a value; of a sequence, that of its first element."""
+    if isinstance(value.type, TupleType):
+        first = value.type.types.data[0] if len(value.type.types) else TensorType(f32, [])
+        assert isinstance(first, TensorType)
+        tensor = helper.make_tensor_type_proto(onnx_code(first.element_type), None)
+        return helper.make_sequence_type_proto(tensor)
     return onnx.helper.make_tensor_type_proto(onnx_code(element(value)), shape(value))
 
 

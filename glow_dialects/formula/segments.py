@@ -54,7 +54,9 @@ class Segment:
 
 _Range: TypeAlias = "tuple[int, int]"
 """The first value of a loop variable, and the number of its values."""
-_Ranges: TypeAlias = "dict[Loop, _Range]"
+_Inner: TypeAlias = "tuple[Reduce, Loop]"
+"""A loop of a reduction; several reductions may run over one loop."""
+_Ranges: TypeAlias = "dict[Loop | _Inner, _Range]"
 
 
 def segments(stage: Stage) -> Sequence[Segment]:
@@ -74,7 +76,7 @@ class _Bound:
 
     form: Affine
     outer: Loop | None
-    inner: Loop
+    inner: _Inner
 
 
 def _bounds(stage: Stage) -> Iterator[_Bound | None]:
@@ -85,10 +87,10 @@ def _bounds(stage: Stage) -> Iterator[_Bound | None]:
         for form in _forms(term.body, term.combine):
             inner = [loop for loop in form.terms if loop in term.over]
             outer = [loop for loop in form.terms if loop in stage.loops]
-            known = (
-                len(inner) == 1 and len(outer) <= 1 and len(inner) + len(outer) == len(form.terms)
-            )
-            yield _Bound(form, outer[0] if outer else None, inner[0]) if known else None
+            if len(inner) == 1 and len(outer) == len(form.terms) - 1 <= 1:
+                yield _Bound(form, outer[0] if outer else None, (term, inner[0]))
+            else:
+                yield None
 
 
 def _forms(term: Term, combine: Primitive) -> Iterator[Affine]:
@@ -166,13 +168,14 @@ def _cuts(stage: Stage, bounds: Sequence[_Bound]) -> list[list[_Ranges]] | None:
 
 
 def _segments_along(
-    outer: Loop | None, inner: Sequence[Loop], bounds: Sequence[_Bound]
+    outer: Loop | None, inner: Sequence[_Inner], bounds: Sequence[_Bound]
 ) -> list[_Ranges]:
     def seen(at: int) -> list[_Range]:
         """Returns the range of each inner loop at a value of the outer one."""
-        return [_seen(loop, at, [b for b in bounds if b.inner is loop]) for loop in inner]
+        return [_seen(loop, at, [b for b in bounds if b.inner == loop]) for loop in inner]
 
-    start, found = 0, []
+    start = 0
+    found: list[_Ranges] = []
     for ranges, group in groupby(range(1 if outer is None else outer.size), seen):
         count = len(list(group))
         found.append(dict(zip(inner, ranges, strict=True)))
@@ -182,7 +185,8 @@ def _segments_along(
     return found
 
 
-def _seen(loop: Loop, at: int, bounds: Sequence[_Bound]) -> _Range:
+def _seen(inner: _Inner, at: int, bounds: Sequence[_Bound]) -> _Range:
+    _, loop = inner
     low, high = 0, loop.size - 1
     for bound in bounds:
         rest = bound.form.constant
@@ -200,8 +204,8 @@ def _joined(parts: Sequence[_Ranges]) -> _Ranges:
     return {loop: found for part in parts for loop, found in part.items()}
 
 
-def _segment(stage: Stage, ranges: Mapping[Loop, _Range]) -> Segment:
-    change = _Change(ranges)
+def _segment(stage: Stage, ranges: _Ranges) -> Segment:
+    change = _Change(ranges, {loop: loop for loop in stage.loops if loop in ranges})
     places = tuple(None if p is None else change.loop(p) for p in stage.places)
     starts = tuple(0 if p is None or p not in ranges else ranges[p][0] for p in stage.places)
     return Segment(replace(stage, places=places, value=change.visit(stage.value)), starts)
@@ -210,13 +214,23 @@ def _segment(stage: Stage, ranges: Mapping[Loop, _Range]) -> Segment:
 class _Change:
     """The terms of a stage where loops have other ranges, with the conditions that are known."""
 
-    def __init__(self, ranges: Mapping[Loop, _Range]):
+    def __init__(
+        self,
+        ranges: _Ranges,
+        changed: Mapping[Loop, Loop | _Inner],
+        made: Mapping[Loop, tuple[int, Loop]] = {},
+    ):
+        """`changed` has loops with the keys of their ranges, `made` loops that have been made."""
         self._ranges = ranges
-        self._loops = {loop: Loop(loop.name, count) for loop, (_, count) in ranges.items()}
+        self._loops = dict(made)
+        """For each loop, its first value and the loop that takes its place."""
         self._known: dict[Term, Term] = {}
+        for loop, key in changed.items():
+            start, count = ranges[key]
+            self._loops[loop] = start, Loop(loop.name, count)
 
     def loop(self, loop: Loop) -> Loop:
-        return self._loops.get(loop, loop)
+        return self._loops[loop][1] if loop in self._loops else loop
 
     def visit(self, term: Term) -> Term:
         if term not in self._known:
@@ -226,8 +240,9 @@ class _Change:
     def _made(self, term: Term) -> Term:
         match term:
             case LoopValue() if term.loop in self._loops:
-                value = replace(term, loop=self._loops[term.loop])
-                start = Constant(Kind.INTEGER, term.at, self._ranges[term.loop][0])
+                first, loop = self._loops[term.loop]
+                start = Constant(Kind.INTEGER, term.at, first)
+                value = replace(term, loop=loop)
                 return Apply(Kind.INTEGER, term.at, Primitive.ADD, (value, start))
             case Read():
                 indices = tuple(map(self.visit, term.indices))
@@ -238,8 +253,10 @@ class _Change:
             case Convert():
                 return _converted(replace(term, operand=self.visit(term.operand)))
             case Reduce():
-                over = tuple(map(self.loop, term.over))
-                return _reduced(replace(term, over=over, body=self.visit(term.body)))
+                changed = {loop: (term, loop) for loop in term.over if (term, loop) in self._ranges}
+                inside = _Change(self._ranges, changed, self._loops)
+                over = tuple(map(inside.loop, term.over))
+                return _reduced(replace(term, over=over, body=inside.visit(term.body)))
             case _:
                 return term
 

@@ -35,7 +35,7 @@ def _expect_bags(call: Call) -> None:
 @irdl_op_definition
 class EmbeddingBagOp(Structured):
     """
-    For each of `count` bags, the sum of rows of `data` times their weights: row `indices[i]`
+    The sum of rows of `data` times their weights, for each of `count` bags: row `indices[i]`
     belongs to bag `bags[i]`. An index out of range is clamped, so that no memory outside of `data`
     is read. 16-bit floats accumulate in f32.
 

@@ -8,6 +8,7 @@ different operations can be compared.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -53,6 +54,9 @@ class KernelSteps:
             # an algorithm may repeat steps twice with one variable: each loop gets its own
             if isinstance(own, Dim) and (own in self._values or own.size != loop_size(value)):
                 own = Dim(own.name, loop_size(value))
+            elif own in self._values:
+                # contents of several operations may share what stands for values
+                own = replace(own)
             self.add(own, value)
         return self._stands[value]
 

@@ -29,6 +29,7 @@ from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.levels import PLANNED
 from ...passes.looked_at import each
 from .instructions import Parameter, Signature, describe, signature_of
+from .kernel_errors import expect_threads
 from .main import main_of, planned_size
 
 
@@ -47,8 +48,7 @@ class BuildNestsPass(ModulePass):
     """The number of threads that run the kernels together."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.threads < 1:
-            raise CompileError(f"expected threads to be at least 1, found {self.threads}")
+        expect_threads(self.threads)
         with without_garbage_collection():
             build_nests(op, machine_of(op), self.threads)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -11,19 +11,19 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...errors import CompileError
 from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from ...glow_dialects.glow_nest.attributes import SplitAttr
 from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
 from ...glow_dialects.glow_nest.nest import Nest, Repeat
 from ...glow_dialects.glow_nest.ops import NestOp, StepOp
+from ...glow_dialects.glow_nest.schedule import Split
 from ...glow_dialects.glow_nest.steps import KernelSteps
-from ...passes.collector import without_garbage_collection
 from ...passes.levels import SCHEDULED
 from ...passes.looked_at import each
-from .kernel_errors import kernels_of, of_kernel
+from .kernel_errors import expect_threads, for_kernels
 from .main import THREADS, main_of
 from .threads.divided_loops import Divided, divided_loops
+from .threads.hazards import Hazards, MemoryUse
 from .threads.nest_split import split_of
 from .threads.overlap import may_meet, nests_of, reads_of
 
@@ -45,39 +45,23 @@ class DivideNestsPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.threads < 1:
-            raise CompileError(f"expected threads to be at least 1, found {self.threads}")
+        expect_threads(self.threads)
         if self.threads == 1:
             return
-        number = IntegerAttr(self.threads, i64)
-        with without_garbage_collection():
-            main_of(op).attributes[THREADS] = number
-            for kernel in each(kernels_of(op)):
-                if kernel.threads is None:
-                    with of_kernel(kernel):
-                        divide_nests(kernel, self.threads)
-                    kernel.threads = number
+        main_of(op).attributes[THREADS] = IntegerAttr(self.threads, i64)
+        for_kernels(op, lambda kernel: divide_nests(kernel, self.threads))
 
 
 def divide_nests(kernel: KernelOp, threads: int) -> None:
-    """Divides the work of a kernel between threads."""
+    """Divides the work of a kernel between threads, unless it is divided."""
+    if kernel.threads is not None:
+        return
+    kernel.threads = IntegerAttr(threads, i64)
     steps = KernelSteps(kernel)
     tree = steps.tree()
     divided = divided_loops(tree, threads)
     values = {steps.buffer(op.result): op.result for op in steps.scratch()}
     _Divider(steps, threads, divided, values).run(kernel.body.block)
-
-
-@dataclass
-class _Done:
-    """Accesses since the last barrier."""
-
-    reads: Sequence[Access]
-    writes: Sequence[Access]
-    alone: bool
-    """Whether thread 0 made them."""
-    loop: Dim | None = None
-    """The loop in another iteration of which the accesses were made, if they were."""
 
 
 class _Divider:
@@ -98,7 +82,7 @@ class _Divider:
         self._threads = threads
         self._loops = divided
         self._scratch = scratch
-        self._done: list[_Done] = []
+        self._hazards = Hazards(may_meet)
 
     def run(self, block: Block) -> None:
         for op in each(list(block.ops)):
@@ -114,13 +98,16 @@ class _Divider:
     def _nest(self, op: NestOp, nest: Nest) -> None:
         if nest.is_empty:
             return
-        schedule = op.bound_schedule(nest)
-        if schedule is None:
-            raise ValueError("a nest has no schedule: run glow-schedule-nests first")
-        split = split_of(nest, schedule, self._threads)
+        split = self._split(op, nest)
         self._meet(op, [nest], alone=split is None)
         if split is not None:
             op.split = SplitAttr(split)
+
+    def _split(self, op: NestOp, nest: Nest) -> Split | None:
+        schedule = op.bound_schedule(nest)
+        if schedule is None:
+            raise ValueError("a nest has no schedule: run glow-schedule-nests first")
+        return split_of(nest, schedule, self._threads)
 
     def _repeat(self, op: RepeatOp, step: Repeat) -> None:
         if step in self._loops:
@@ -130,29 +117,28 @@ class _Divider:
             op.operands = [self._scratch[b] for b in divided.private]
             return
         if op.count > 1:
-            for nest in nests_of(step.steps):
-                # a thread may be an iteration ahead of others
-                self._done.append(_Done(reads_of(nest), nest.writes, False, step.dim))
+            # a thread may be an iteration ahead of others
+            self._hazards.open += self._ahead(op.body.block, step.dim)
         self.run(op.body.block)
+
+    def _ahead(self, block: Block, loop: Dim) -> Iterator[MemoryUse[Access]]:
+        """Yields what threads do in another iteration of a loop."""
+        for op in block.ops:
+            step = self._steps.step_of.get(op)
+            if isinstance(op, RepeatOp) and isinstance(step, Repeat) and step not in self._loops:
+                yield from self._ahead(op.body.block, loop)
+            elif step is not None:
+                divided = isinstance(op, RepeatOp)
+                if isinstance(op, NestOp) and isinstance(step, Nest) and not step.is_empty:
+                    divided = self._split(op, step) is not None
+                for nest in nests_of([step]):
+                    yield MemoryUse(reads_of(nest), nest.writes, not divided, loop)
 
     def _meet(
         self, op: Operation, nests: Sequence[Nest], alone: bool, private: Sequence[Buffer] = ()
     ) -> None:
-        """Adds a barrier if an operation needs one; its nests then count as done."""
+        """Adds a barrier if an operation needs one; its nests then count as begun."""
         reads = [a for n in nests for a in reads_of(n) if a.buffer not in private]
         writes = [a for n in nests for a in n.writes if a.buffer not in private]
-        now = _Done(reads, writes, alone)
-        if any(_conflict(before, now) for before in self._done):
+        if self._hazards.need_barrier(MemoryUse(reads, writes, alone)):
             Rewriter.insert_op(BarrierOp.create(), InsertPoint.before(op))
-            self._done.clear()
-        self._done.append(now)
-
-
-def _conflict(before: _Done, now: _Done) -> bool:
-    if before.alone and now.alone:
-        return False
-    return (
-        may_meet(before.writes, now.reads, before.loop)
-        or may_meet(before.writes, now.writes, before.loop)
-        or may_meet(before.reads, now.writes, before.loop)
-    )

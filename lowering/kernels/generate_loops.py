@@ -16,12 +16,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow_nest.kernel import KernelOp
 from ...glow_dialects.machine import MachineDescription
-from ...passes.collector import without_garbage_collection
 from ...passes.levels import SCHEDULED
-from ...passes.looked_at import each, look_at
+from ...passes.looked_at import look_at
 from .function import KernelFunction, build_function
-from .kernel_errors import kernels_of, of_kernel
+from .kernel_errors import for_kernels
 from .main import THREADS, build_main, main_of
 
 
@@ -38,9 +38,7 @@ class GenerateLoopsPass(ModulePass):
     level = SCHEDULED
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(op)
-        with without_garbage_collection():
-            generate_loops(op, machine)
+        generate_loops(op, machine_of(op))
 
 
 def generate_loops(module: ModuleOp, machine: MachineDescription) -> None:
@@ -49,11 +47,12 @@ def generate_loops(module: ModuleOp, machine: MachineDescription) -> None:
     """
     main = main_of(module)
     functions: dict[str, KernelFunction] = {}
-    for kernel in each(kernels_of(module)):
-        with of_kernel(kernel):
-            made = build_function(kernel, machine)
-        functions[kernel.sym_name.data] = made
+
+    def generate(kernel: KernelOp) -> None:
+        made = functions[kernel.sym_name.data] = build_function(kernel, machine)
         Rewriter.replace_op(kernel, made.function, [])
+
+    for_kernels(module, generate)
     look_at(main)
     threads = main.attributes.get(THREADS)
     count = threads.value.data if isinstance(threads, IntegerAttr) else 1

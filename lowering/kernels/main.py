@@ -39,7 +39,7 @@ from .codegen.emit import Emitter
 from .codegen.types import INDEX, memory_type, significant_strides
 from .function import KernelFunction, reinterpreted, view_of
 from .scratch import scratch_places
-from .threads.hazards import Hazards, Work
+from .threads.hazards import Hazards, MemoryUse, any_meet
 from .threads.hazards import Region as MemoryRegion
 
 PTR = llvm.LLVMPointerType()
@@ -103,7 +103,7 @@ class _Main:
         self._leading: Sequence[SSAValue] = ()
         """The number of the thread, and the team, if there are several threads."""
         self._block = Block(arg_types=[*(_LEADING if shared else ()), *types])
-        self._hazards = Hazards()
+        self._hazards = Hazards(any_meet)
         self._arena = arena
         self._scratch = scratch
         self._emitter = Emitter(self._block)
@@ -134,13 +134,13 @@ class _Main:
         if not kernel.has_thread:
             return ()
         thread, team = self._leading
-        if self._hazards.need_barrier(self._work(op, kernel)):
+        if self._hazards.need_barrier(self._use(op, kernel)):
             self._emitter.call(SymbolRefAttr(BARRIER), (team, thread))
         if kernel.has_barriers:
             self._hazards.passed_barrier()
         return (thread, team) if kernel.has_team else (thread,)
 
-    def _work(self, op: Instruction, kernel: KernelFunction) -> Work:
+    def _use(self, op: Instruction, kernel: KernelFunction) -> MemoryUse[MemoryRegion]:
         reads: list[MemoryRegion] = []
         writes: list[MemoryRegion] = []
         if kernel.scratch_bytes:
@@ -150,7 +150,7 @@ class _Main:
             region = _region(value)
             if region is not None:
                 (reads if qualifier is Qualifier.IN else writes).append(region)
-        return Work(reads, writes, kernel.alone)
+        return MemoryUse(reads, writes, kernel.alone)
 
     def _view(self, value: SSAValue) -> SSAValue:
         if value not in self._views:

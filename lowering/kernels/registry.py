@@ -263,8 +263,8 @@ class Kernel:
         else:
             self.map(dims, write, (read,), convert(X, element))
 
-    def prefetch(self, dims: Sequence[Dim], read: Access) -> None:
-        """Prefetches what is read at each point."""
+    def announce(self, dims: Sequence[Dim], read: Access) -> None:
+        """Announces what nests after this one read: it is prefetched."""
         self.nest(Nest(tuple(dims), (), Body((), ()), (read,)))
 
     def fill(self, view: View, value: float) -> None:

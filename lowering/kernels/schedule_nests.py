@@ -23,11 +23,10 @@ from ...glow_dialects.glow_nest.schedule import Schedule
 from ...glow_dialects.glow_nest.schedule_text import with_loops
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
-from ...passes.collector import without_garbage_collection
 from ...passes.levels import NESTS
 from ...passes.looked_at import each
 from ..tuned_schedules import load_schedules
-from .kernel_errors import kernels_of, of_kernel
+from .kernel_errors import for_kernels
 from .kernel_key import kernel_key
 from .schedules.best_schedule import best_schedule
 from .schedules.fitted_schedule import fitted
@@ -51,11 +50,12 @@ class ScheduleNestsPass(ModulePass):
         machine = machine_of(op)
         tuned = None if self.schedules is None else load_schedules(self.schedules, machine)
         known = {} if tuned is None else tuned.kernels
-        with without_garbage_collection():
-            for kernel in each(kernels_of(op)):
-                found = known.get(kernel_key(kernel)) if known else None
-                with of_kernel(kernel):
-                    schedule_nests(kernel, machine, found.nests if found else {})
+
+        def schedule(kernel: KernelOp) -> None:
+            found = known.get(kernel_key(kernel)) if known else None
+            schedule_nests(kernel, machine, found.nests if found else {})
+
+        for_kernels(op, schedule)
 
 
 def schedule_nests(

@@ -15,10 +15,9 @@ from ...glow_dialects.glow_nest.kernel import KernelOp, RepeatOp
 from ...glow_dialects.glow_nest.ops import NestOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
-from ...passes.collector import without_garbage_collection
 from ...passes.levels import NESTS
 from ...passes.looked_at import each
-from .kernel_errors import kernels_of, of_kernel
+from .kernel_errors import for_kernels
 from .schedules.split_reduction import Splitter
 
 
@@ -35,10 +34,7 @@ class SplitReductionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
-        with without_garbage_collection():
-            for kernel in each(kernels_of(op)):
-                with of_kernel(kernel):
-                    split_reductions(kernel, machine)
+        for_kernels(op, lambda kernel: split_reductions(kernel, machine))
 
 
 def split_reductions(kernel: KernelOp, machine: MachineDescription) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func, llvm, scf
-from xdsl.dialects.builtin import MemRefType, SymbolRefAttr, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import MemRefType, SymbolRefAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.elements import offset_of
@@ -101,18 +101,6 @@ def _pointer_argument(memref: SSAValue, fn: FunctionConverter) -> SSAValue:
     assert isinstance(t, MemRefType)
     ahead = Linear(-offset_of(t) * element_size(t.element_type))
     return fn.pointer(buffer.base, combine([(buffer.start, 1), (buffer.offset, 1), (ahead, 1)]))
-
-
-@converts(UnrealizedConversionCastOp)
-def convert_cast(op: UnrealizedConversionCastOp, fn: FunctionConverter) -> None:
-    """Casts between types that are one type here, such as ui8 and i8, do nothing."""
-    for old, source in zip(op.results, op.inputs, strict=True):
-        if isinstance(source.type, MemRefType) and isinstance(old.type, MemRefType):
-            fn.define_buffer(old, fn.buffer(source))
-        elif convert_type(source.type) == convert_type(old.type):
-            fn.define(old, fn.value(source))
-        else:
-            raise failure(op, f"{source.type} and {old.type} are different in memory")
 
 
 @converts(scf.ForOp)

@@ -242,7 +242,8 @@ class Request:
         for index in self._wanted:
             array = self._values[plan.outputs[index]]
             assert array is not None
-            found.append(array.copy() if plan.copied[index] or index in done else array)
+            declared = self.network.signature.outputs[index].dtype
+            found.append(array.astype(declared, copy=plan.copied[index] or index in done))
             done.append(index)
         return found
 

@@ -349,7 +349,8 @@ def test_make_bench_runs_all_benchmarks() -> None:
     printed = subprocess.run(
         ["make", "--dry-run", "bench", "PYTHON=python3"], capture_output=True, text=True, cwd=ROOT
     ).stdout
-    for part in ("run", "kernels", "compile_time", "quantized", "host examples/", "scaling"):
+    parts = ("run", "kernels", "compile_time", "quantized", "host examples/", "scaling", "trees")
+    for part in parts:
         assert f"-m glow.benchmarks.{part}" in printed
     assert "--no-winograd" in printed
 
@@ -359,6 +360,14 @@ def test_kernels(run: Run) -> None:
     assert "GFLOP/s" in printed
     assert "winograd_convolution" in printed  # as the network computes it
     assert "all layers" in printed
+
+
+def test_trees(run: Run) -> None:
+    printed = run(
+        *("glow.benchmarks.trees", "--only", "50x12", "--batch", "3"),
+        *("--threads", "1", "--seconds", "0.01"),
+    )
+    assert [line.split()[0] for line in printed.splitlines()[1:]] == ["50x12", "50x12"]
 
 
 def test_host(run: Run) -> None:

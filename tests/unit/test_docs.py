@@ -85,7 +85,14 @@ FRAGMENT = re.compile(
 """First words of a docstring that is no sentence and no definition."""
 VERB = re.compile(r"[A-Z][a-z]*s\b|`")
 """The start of a function's docstring: a verb in the third person, or the name of a parameter."""
-SOURCES = sorted(p for p in ROOT.rglob("*.py") if not {".venv", ".venv-lowest"} & set(p.parts))
+FOREIGN = {".venv", ".venv-lowest", ".git"}
+"""Folders with nothing of the project, which take long to search."""
+SOURCES = sorted(
+    [
+        *ROOT.glob("*.py"),
+        *(p for d in ROOT.iterdir() if d.name not in FOREIGN for p in d.rglob("*.py")),
+    ]
+)
 
 
 def fragments(source: str) -> list[str]:

@@ -9,6 +9,7 @@ from . import (
     blocked,
     dot,
     elementwise,
+    embedding,
     formula,
     indexing,
     layout,
@@ -17,6 +18,7 @@ from . import (
     resampling,
     rows,
     selection,
+    trees,
     windows,
 )
 
@@ -24,6 +26,7 @@ __all__ = [
     "blocked",
     "dot",
     "elementwise",
+    "embedding",
     "formula",
     "indexing",
     "layout",
@@ -32,5 +35,6 @@ __all__ = [
     "resampling",
     "rows",
     "selection",
+    "trees",
     "windows",
 ]

@@ -11,7 +11,9 @@ from ....glow_dialects.elements import is_float, storage_type
 from ....glow_dialects.glow import pooling, reduction
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.embedding import EmbeddingBagOp
 from ....glow_dialects.glow.matrix import DeterminantOp, FullyConnectedOp, MatMulOp
+from ....glow_dialects.glow.narrow_weights import BlockQuantizedMatMulOp
 from ....glow_dialects.glow.transposed import TransposedConvolutionOp
 from ....glow_dialects.operator import element_of, shape_of
 from ....glow_dialects.quant import QuantizedType
@@ -114,6 +116,16 @@ def lp_pool(writer: Writer, node: pooling.LpPoolOp) -> str:
 
 @exporter(pooling.MaxPoolPlacesOp)
 def max_pool_places(writer: Writer, node: pooling.MaxPoolPlacesOp) -> str:
+    return as_formula(writer, node)
+
+
+@exporter(BlockQuantizedMatMulOp)
+def block_quantized_matmul(writer: Writer, node: BlockQuantizedMatMulOp) -> str:
+    return as_formula(writer, node)
+
+
+@exporter(EmbeddingBagOp)
+def embedding_bag(writer: Writer, node: EmbeddingBagOp) -> str:
     return as_formula(writer, node)
 
 

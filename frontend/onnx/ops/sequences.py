@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, TupleType, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import NoneType, TensorType, TupleType, UnrealizedConversionCastOp
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
@@ -120,10 +120,25 @@ def split(node: OnnxNode) -> SSAValue:
 
 @converter("OptionalHasElement")
 def has_element(node: OnnxNode) -> SSAValue:
-    """Returns true: optional inputs of models are refused, so a value that is here exists."""
-    return node.build.constant(np.array(node.optional(0) is not None))
+    """Returns whether there is a value, which is known."""
+    value = node.optional(0)
+    exists = value is not None and not isinstance(value.type, NoneType)
+    return node.build.constant(np.array(exists))
 
 
-@converter("OptionalGetElement", "Optional")
+@converter("Optional")
+def optional(node: OnnxNode) -> SSAValue:
+    """Returns the value itself, or one that stands for nothing."""
+    if (value := node.optional(0)) is not None:
+        return value
+    nothing = UnrealizedConversionCastOp.get([], [NoneType()])
+    node.build.block.add_op(nothing)
+    return nothing.results[0]
+
+
+@converter("OptionalGetElement")
 def get_element(node: OnnxNode) -> SSAValue:
-    return node.input(0)
+    value = node.input(0)
+    if isinstance(value.type, NoneType):
+        raise ModelError("expected an optional value that exists, found none")
+    return value

@@ -23,15 +23,15 @@ from ....glow_dialects.scalar import (
     multiply_add,
     select,
 )
-from ....glow_dialects.timings import TIMINGS
 from ..registry import Kernel, kernel
+from ..schedules.blocking import rows_announced
 
 WORD = IntegerType(32, Signedness.UNSIGNED)
 
 
 @kernel(EmbeddingBagOp)
 def embedding_bag(k: Kernel) -> None:
-    """Adds one row after the other to the sum of its bag, which stays in a near cache."""
+    """Adds one row after the other to the sum of its bag, which stays near."""
     data, _, weights, _ = k.operands
     element = compute_type(k.element)
     sums = k.result if k.element == element else k.scratch(k.result.shape, element)
@@ -40,9 +40,9 @@ def embedding_bag(k: Kernel) -> None:
 
     def add(m: Affine) -> None:
         there = _of_bag(k, sums, m, [c])
-        old, new, weight = (convert(a, element) for a in arguments(3))
+        old, new, times = (convert(a, element) for a in arguments(3))
         operands = (there, _of_row(k, m, c), weights[[m]])
-        body = Body((multiply_add(new, weight, old),), (element,))
+        body = Body((multiply_add(new, times, old),), (element,))
         k.nest(Nest((c,), (there,), body, operands, in_place=True))
 
     _for_rows(k, add)
@@ -87,15 +87,15 @@ def fused_embedding_bag(k: Kernel) -> None:
 
 
 def _for_rows(k: Kernel, add: Callable[[Affine], None]) -> None:
-    """Adds the nests for each index in turn, and prefetches rows that later indices name."""
+    """Adds the nests for each index in turn, and announces rows that later indices name."""
     data, indices = k.operands[:2]
-    count, ahead = indices.shape[0], TIMINGS.rows_ahead
+    count, later = indices.shape[0], rows_announced()
     line = LINE_BYTES // element_bytes(data.element)
-    first = max(0, count - ahead)
+    first = max(0, count - later)
     if first:
         m, lines = Dim("m", first), Dim("l", -(-data.shape[1] // line))
         with k.repeat(m):
-            k.prefetch([lines], _of_row(k, m + ahead, lines * line))
+            k.announce([lines], _of_row(k, m + later, lines * line))
             add(affine(m))
     last = Dim("m", count - first)
     with k.repeat(last):
@@ -103,16 +103,16 @@ def _for_rows(k: Kernel, add: Callable[[Affine], None]) -> None:
 
 
 def _read_scale(k: Kernel, m: Affine, start: int, factor: Access, shift: Access) -> None:
-    """Computes the scale of a row, times its weight, and adds its offset to the sum of its bag."""
-    half, weight = bool(k.call.get("half")), k.operands[2][[m]]
+    """Computes the scale of a row, times its factor, and adds its offset to the sum of its bag."""
+    half, factors = bool(k.call.get("half")), k.operands[2]
     size = 2 if half else 4
     *given, times = arguments(size + 1)
     value = _float(given, half) * times
-    reads = (*(_of_row(k, m, start + i) for i in range(size)), weight)
+    reads = (*(_of_row(k, m, start + i) for i in range(size)), factors[[m]])
     k.nest(Nest((), (factor,), Body((value,), (f32,)), reads))
     old, *given, times = arguments(size + 2)
     value = multiply_add(_float(given, half), times, old)
-    reads = (shift, *(_of_row(k, m, start + size + i) for i in range(size)), weight)
+    reads = (shift, *(_of_row(k, m, start + size + i) for i in range(size)), factors[[m]])
     k.nest(Nest((), (shift,), Body((value,), (f32,)), reads, in_place=True))
 
 

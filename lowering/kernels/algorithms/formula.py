@@ -3,7 +3,8 @@ The algorithm of a formula: a nest for each of its stages, and nests for what th
 
 - Among the reductions of a term that have a value for each point, the largest becomes the
   reduction of the nest; the results of the others go to scratch first.
-- A padded copy of an operand has the values beyond its bounds.
+- Points whose reductions skip the same terms, such as windows over an edge, have nests of their own
+  (`formula.segments`). Otherwise, a padded copy of an operand has the values beyond its bounds.
 - Indices that are not affine are computed first, into a table of places in the operand.
 - Values of loop variables come from a list of whole numbers.
 """

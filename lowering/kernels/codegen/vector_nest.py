@@ -128,7 +128,9 @@ def _by_choice(nest: Nest) -> tuple[Sequence[Access], Sequence[Access]]:
     for access in (*nest.operands, *nest.writes):
         if access.indirect is None:
             continue
-        index = access.indirect.access
-        fixed = index.buffer not in written and not any(index.stride(d) for d in nest.parallel)
+        fixed = not any(
+            index.buffer in written or any(index.stride(d) for d in nest.parallel)
+            for index in access.indices
+        )
         (before if fixed else others).append(access)
     return before, others

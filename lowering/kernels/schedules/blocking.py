@@ -139,6 +139,11 @@ def rows_added_together() -> int:
     return TIMINGS.added_rows
 
 
+def rows_announced() -> int:
+    """Returns how many indices before it is added a row is prefetched."""
+    return TIMINGS.rows_ahead
+
+
 def list_parts(rows: int) -> int:
     """Returns the number of parts into which a list of up to `rows` rows is divided."""
     return TIMINGS.list_parts if rows >= TIMINGS.list_parts * TIMINGS.least_list_rows else 1

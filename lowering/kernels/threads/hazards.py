@@ -1,13 +1,15 @@
-"""The points where threads that run kernels one after the other must wait for each other."""
+"""The points where threads must wait for each other: between steps of a kernel, and kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_inst.instruction import buffer_of
+from ....glow_dialects.glow_nest.affine import Dim
 from ....passes.instructions.program import overlap
 
 
@@ -34,47 +36,55 @@ class Region:
         return buffer_of(self.view) is not buffer_of(other.view) or overlap(self.view, other.view)
 
 
-@dataclass(frozen=True)
-class Work:
-    """The memory that a kernel touches."""
-
-    reads: Sequence[Region]
-    writes: Sequence[Region]
-    alone: bool
-    """Whether only thread 0 does any work."""
-
-    def conflicts(self, later: Work) -> bool:
-        """Returns whether `later` must not begin on any thread before this has ended on all."""
-        if self.alone and later.alone:
-            return False
-        return (
-            _meet(self.writes, later.reads)
-            or _meet(self.writes, later.writes)
-            or _meet(self.reads, later.writes)
-        )
-
-
-def _meet(a: Sequence[Region], b: Sequence[Region]) -> bool:
+def any_meet(a: Sequence[Region], b: Sequence[Region], loop: Dim | None = None) -> bool:
+    """Returns whether regions of two kernels may share a byte."""
     return any(x.meets(y) for x in a for y in b)
 
 
+A = TypeVar("A")
+
+
+@dataclass(frozen=True)
+class MemoryUse(Generic[A]):
+    """The memory that a step of a program touches: regions of it, or accesses."""
+
+    reads: Sequence[A]
+    writes: Sequence[A]
+    alone: bool
+    """Whether only thread 0 does any work."""
+    loop: Dim | None = None
+    """The loop in another iteration of which the step runs, if it does."""
+
+
 @dataclass
-class Hazards:
-    """Kernels that some threads may still be in."""
+class Hazards(Generic[A]):
+    """Steps that some threads may still be in."""
 
-    _open: list[Work] = field(default_factory=list)
+    meet: Callable[[Sequence[A], Sequence[A], Dim | None], bool]
+    """Returns whether two steps may touch the same memory, in different iterations of a loop."""
+    open: list[MemoryUse[A]] = field(default_factory=list)
 
-    def need_barrier(self, work: Work) -> bool:
+    def need_barrier(self, use: MemoryUse[A]) -> bool:
         """
-        Returns whether a barrier must stand before `work`, and counts `work` as begun. The caller
+        Returns whether a barrier must stand before a step, and counts the step as begun. The caller
         adds the barrier.
         """
-        found = any(before.conflicts(work) for before in self._open)
+        found = any(self._conflict(before, use) for before in self.open)
         if found:
-            self._open.clear()
-        self._open.append(work)
+            self.open.clear()
+        self.open.append(use)
         return found
 
+    def _conflict(self, before: MemoryUse[A], now: MemoryUse[A]) -> bool:
+        """Returns whether `now` must not begin on any thread until `before` has ended on all."""
+        if before.alone and now.alone:
+            return False
+        pairs = (
+            *((before.writes, now.reads), (before.writes, now.writes)),
+            (before.reads, now.writes),
+        )
+        return any(self.meet(a, b, before.loop) for a, b in pairs)
+
     def passed_barrier(self) -> None:
-        """Notes that all threads have met inside the kernel that was begun last."""
-        del self._open[:-1]
+        """Notes that all threads have met inside the step that was begun last."""
+        del self.open[:-1]

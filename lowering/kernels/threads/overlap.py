@@ -128,7 +128,7 @@ def _apart(a: Access, b: Access, dim: Dim) -> bool:
 def is_self_contained(steps: Sequence[Step], buffer: Buffer, without: Repeat | None = None) -> bool:
     """
     Returns whether steps, except `without`, read only elements of a scratch buffer that they wrote
-    before.
+    before, and not those that `without` may have written since.
     """
     if buffer.high > _MOST_ELEMENTS:
         return False
@@ -142,7 +142,8 @@ def _is_followed(
     Returns the same where some elements were `written` before, and adds those that the steps write.
     """
     for step in steps:
-        if step is without:
+        if without is not None and step is without:
+            _forget(without, buffer, written)
             continue
         if isinstance(step, Nest):
             followed = _follow(step, buffer, written)
@@ -156,6 +157,15 @@ def _is_followed(
         if not followed:
             return False
     return True
+
+
+def _forget(loop: Repeat, buffer: Buffer, written: np.ndarray) -> None:
+    """Takes away from `written` what a loop may write."""
+    for nest in nests_of(loop.steps):
+        for access in nest.writes:
+            if access.buffer is buffer:
+                for view in _elements(access, written):
+                    view[...] = False
 
 
 def _follow(nest: Nest, buffer: Buffer, written: np.ndarray) -> bool:

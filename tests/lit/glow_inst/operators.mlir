@@ -177,7 +177,7 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
 // GENERIC: "glow_inst.softplus"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.hard_sigmoid"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>, alpha = 2.000000e-01 : f64, beta = 5.000000e-01 : f64}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.hard_swish"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
-// GENERIC: "glow_inst.cast"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
+// GENERIC: "glow_inst.cast"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>, saturate = true, rounding = "up"}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.clip"(%a, %b) <{max = 6.000000e+00 : f64, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.gelu"(%a, %b) <{approximate = true, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.equal"(%c, %a, %b) <{operandSegmentSizes = array<i32: 3, 0>}> : (memref<2x3xi1>, memref<2x3xf32>, memref<2x3xf32>) -> ()

@@ -91,21 +91,21 @@ func.func @main(%x: memref<64x100xf32> {glow.name = "x", glow.qualifier = "in"},
 // A scratch buffer that all threads write and read needs barriers inside the kernel, which then
 // does not promise that its memory is nobody else's.
 
-func.func @main(%x: memref<1x40x30x30xf32> {glow.name = "x", glow.qualifier = "in"},
-    %y: memref<1x40x30x30xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
-  glow_inst.local_response_norm @out %y, @in %x size 5 : memref<1x40x30x30xf32>, memref<1x40x30x30xf32>
+func.func @main(%x: memref<100x640xf32> {glow.name = "x", glow.qualifier = "in"},
+    %y: memref<100x640xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.log_softmax @out %y, @in %x axis 0 : memref<100x640xf32>, memref<100x640xf32>
   func.return
 }
 
-// CHECK-LABEL: func.func private @k_local_response_norm_
-// CHECK-SAME:    %thread: index, %team: !llvm.ptr, %{{.*}}: memref<1x40x30x30xf32>
+// CHECK-LABEL: func.func private @k_log_softmax_
+// CHECK-SAME:    %thread: index, %team: !llvm.ptr, %{{.*}}: memref<100x640xf32>
 // CHECK:         scf.for
 // CHECK:         func.call @glow_barrier(%team, %thread)
 // CHECK:         scf.for
 // CHECK:       func.func @main
-// CHECK:         func.call @k_local_response_norm_{{.*}}(%thread, %team, %y, %x, %{{.*}})
+// CHECK:         func.call @k_log_softmax_{{.*}}(%thread, %team, %y, %x, %{{.*}})
 
-// LLVM-LABEL: llvm.func @k_local_response_norm_
+// LLVM-LABEL: llvm.func @k_log_softmax_
 // LLVM-NOT:     llvm.noalias
 // LLVM:       llvm.func @glow_program
 

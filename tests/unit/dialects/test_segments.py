@@ -23,7 +23,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 def statement_of(operator: type[Pool], shape: list[int], **properties: Python) -> Statement:
     operand = create_ssa_value(with_shape(f32, shape))
-    return operator.statement(operator.of(operand, **properties).call)
+    return operator.statement(operator.of(operand, result_types=None, **properties).call)
 
 
 @given(
@@ -34,10 +34,18 @@ def statement_of(operator: type[Pool], shape: list[int], **properties: Python) -
     st.integers(1, 3),
     st.integers(0, 3),
     st.integers(0, 3),
+    st.booleans(),
 )
 @np.errstate(invalid="ignore")
 def test_segments(
-    operator: type[Pool], size: int, kernel: int, stride: int, dilation: int, low: int, high: int
+    operator: type[Pool],
+    size: int,
+    kernel: int,
+    stride: int,
+    dilation: int,
+    low: int,
+    high: int,
+    flag: bool,
 ):
     assume(size + low + high > dilation * (kernel - 1))
     whole = statement_of(
@@ -47,6 +55,7 @@ def test_segments(
         strides=[stride],
         dilations=[dilation],
         pads=[low, high],
+        **({"count_include_pad": flag} if operator is BlockedAvgPoolOp else {"ceil_mode": flag}),
     )
     x = generator().standard_normal((1, 2, size, 3)).astype(np.float32)
     expected = evaluate_statement(whole, [x])

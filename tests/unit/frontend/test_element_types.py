@@ -123,6 +123,11 @@ def test_inputs_and_outputs(rng: np.random.Generator) -> None:
     # bytes may have bits that do not count
     odd = np.array([[0xF9, 0x19, 0x09, 0x79, 0x89]] * 3, np.uint8).view(I4)
     np.testing.assert_array_equal(compiled(odd)[0].astype(int), -7)
+    with glow.HostManager(["interpreter"]) as host:
+        host.add_network("same", made).result(60)
+        (found,) = host.run("same", [x]).result(60)
+    assert found.dtype == I4
+    np.testing.assert_array_equal(found, x)
     with pytest.raises(InputError, match=r"expected dtype int4, found int8"):
         compiled(x.astype(np.int8))
 

@@ -33,6 +33,8 @@ INTERNAL = {
     *("glow.rescale", "glow.nonzero_places", "glow.non_max_suppression", "glow.random_bits"),
 }
 """Operators of `glow` that passes make, or converters as a part of something else."""
+NOT_WRITTEN = {"glow.tree_ensemble"}
+"""Operators that frontends make, whose operands say more than ONNX's counterpart can."""
 
 
 def parsed(text: str) -> ModuleOp:
@@ -59,8 +61,8 @@ def by_session(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> list[np
     return session.run(None, inputs)  # pyright: ignore
 
 
-def test_every_operator_of_frontends_is_written() -> None:
-    assert {n.name for n in NODES if n not in EXPORTERS} == INTERNAL
+def test_nearly_every_operator_of_frontends_is_written() -> None:
+    assert {n.name for n in NODES if n not in EXPORTERS} == INTERNAL | NOT_WRITTEN
 
 
 def test_nodes_of_a_target_have_no_counterpart() -> None:

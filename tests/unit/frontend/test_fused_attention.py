@@ -67,15 +67,17 @@ def test_multi_head_attention(rng: np.random.Generator) -> None:
 
 
 def test_quantized_attention(rng: np.random.Generator) -> None:
-    inputs = {"x": rng.integers(0, 256, (IMAGES, ROWS, 7)).astype(np.uint8)}
-    inputs["m"] = np.array([3, 5], np.int32)
+    inputs = {
+        "x": rng.integers(0, 256, (IMAGES, ROWS, 7)).astype(np.uint8),
+        "m": np.array([3, 5], np.int32),
+    }
     weights = {
         "w": rng.integers(-60, 61, (7, 3 * INNER)).astype(np.int8),
         "b": floats(rng, 3 * INNER),
-        "xs": np.float32(0.02).reshape(()),
-        "ws": np.float32(0.01).reshape(()),
-        "xz": np.uint8(120).reshape(()),
-        "wz": np.int8(3).reshape(()),
+        "xs": np.array(0.02, np.float32),
+        "ws": np.array(0.01, np.float32),
+        "xz": np.array(120, np.uint8),
+        "wz": np.array(3, np.int8),
     }
     order = ["x", "w", "b", "xs", "ws", "m", "xz", "wz"]
     check(Case("QAttention", inputs, weights, order, attributes={"num_heads": HEADS}))
@@ -134,7 +136,7 @@ def _grouped(rng: np.random.Generator, rows: int, total: int, **attributes: Any)
     return Case(
         "GroupQueryAttention",
         inputs,
-        {"total": np.int32(total).reshape(()), **angles},
+        {"total": np.array(total, np.int32), **angles},
         [*order, *(["c", "s"] if attributes.get("do_rotary") else [])],
         STATES,
         attributes={**counts, **attributes},

@@ -111,11 +111,11 @@ def _quantized(rng: np.random.Generator) -> list[Case]:
     """Small bytes: onnxruntime's products of two neighbours saturate on some machines."""
     w = rng.integers(-60, 61, (7, 5)).astype(np.int8)
     scales = np.abs(floats(rng, 5)) + np.float32(0.1)
-    one, zero = np.float32(0.1).reshape(()), np.uint8(100).reshape(())
+    one, zero = np.array(0.1, np.float32), np.array(100, np.uint8)
     image = rng.integers(0, 256, (1, 6, 5, 3)).astype(np.uint8)
-    by = {"s": one, "z": zero, "ys": np.float32(0.07).reshape(()), "yz": np.uint8(9).reshape(())}
+    by = {"s": one, "z": zero, "ys": np.array(0.07, np.float32), "yz": np.array(9, np.uint8)}
     filters = rng.integers(-60, 61, (4, 3, 2, 2)).astype(np.int8)
-    of_filters = {"ws": one / 10, "wz": np.int8(0).reshape(())}
+    of_filters = {"ws": np.asarray(one / 10), "wz": np.array(0, np.int8)}
     last = {"channels_last": 1}
     return [
         Case("DynamicQuantizeMatMul", {"a": floats(rng, 2, 3, 7)}, {"b": w, "s": scales}),

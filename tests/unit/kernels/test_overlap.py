@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
-from glow.glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim, View
+from glow.glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim, Indirect, View
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Listing, Nest, NumberList, Repeat, RepeatListed
 from glow.lowering.kernels.threads.overlap import is_self_contained, may_meet
@@ -103,6 +104,33 @@ def test_scratch_that_is_written_before_it_is_read():
     assert is_self_contained([loop], scratch.buffer, without=loop)
     backwards = nest(scratch[(i * -1) + 11,])
     assert is_self_contained([backwards, use], scratch.buffer)
+
+
+def test_scratch_that_is_used_twice_is_not_that_of_a_loop():
+    """A loop that writes what was written before leaves something for those who read it."""
+    scratch, x, i = (
+        View.dense(Buffer(f32, 0, 8), (8,)),
+        View.dense(Buffer(f32, 0, 8), (8,)),
+        Dim("i", 8),
+    )
+    again = Repeat(Dim("n", 2), [nest(scratch[i,], x[i,])])
+    first, use = nest(scratch[i,], x[i,]), nest(x[i,], scratch[i,])
+    assert not is_self_contained([first, again, use], scratch.buffer, without=again)
+    assert is_self_contained([first, use, again], scratch.buffer, without=again)
+
+
+def test_indices_name_any_of_their_elements():
+    scratch, x, i = (
+        View.dense(Buffer(f32, 0, 8), (8,)),
+        View.dense(Buffer(f32, 0, 8), (8,)),
+        Dim("i", 8),
+    )
+    places = View.dense(Buffer(i32, 0, 8), (8,))
+    named = replace(scratch[0,], indirect=Indirect(places[i,], 8, 1))
+    fill, half = nest(scratch[i,], x[i,]), nest(scratch[Dim("h", 4),], x[0,])
+    assert is_self_contained([fill, nest(x[i,], named)], scratch.buffer)
+    assert not is_self_contained([half, nest(x[i,], named)], scratch.buffer)
+    assert not is_self_contained([nest(named, x[i,]), nest(x[i,], scratch[i,])], scratch.buffer)
 
 
 def test_lists_are_written_and_read():

@@ -9,7 +9,7 @@ from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Nest, Repeat
 from glow.glow_dialects.glow_nest.schedule import Elementwise, VectorSchedule
 from glow.lowering.kernels.threads.divided_loops import divided_loops
-from glow.lowering.kernels.threads.hazards import Hazards, Region, Work
+from glow.lowering.kernels.threads.hazards import Hazards, MemoryUse, Region, any_meet
 from glow.lowering.kernels.threads.split import (
     Split,
     TileSpan,
@@ -153,13 +153,13 @@ def region(start: int, end: int, segment: str = "arena") -> Region:
     return Region(segment, start, end)
 
 
-def work(reads: list[Region], writes: list[Region], alone: bool = False) -> Work:
-    return Work(reads, writes, alone)
+def work(reads: list[Region], writes: list[Region], alone: bool = False) -> MemoryUse[Region]:
+    return MemoryUse(reads, writes, alone)
 
 
 def test_barriers_stand_between_dependent_kernels_only():
     a, b, c = region(0, 10), region(10, 20), region(20, 30)
-    hazards = Hazards()
+    hazards = Hazards(any_meet)
     assert not hazards.need_barrier(work([a], [b]))
     assert not hazards.need_barrier(work([a], [c]))
     assert hazards.need_barrier(work([region(15, 16)], [region(30, 40)]))
@@ -180,7 +180,7 @@ def test_parts_of_one_buffer_that_share_no_element_need_no_barrier():
         for name, t in types.items()
     }
     parts = {name: Region("arena", 64, 144, v) for name, v in views.items()}
-    hazards = Hazards()
+    hazards = Hazards(any_meet)
     assert not hazards.need_barrier(work([], [parts["inside"]]))
     assert not hazards.need_barrier(work([], [parts["top"]], alone=True))
     assert not hazards.need_barrier(work([], [parts["left"]]))
@@ -193,7 +193,7 @@ def test_parts_of_one_buffer_that_share_no_element_need_no_barrier():
 
 def test_one_thread_needs_no_barrier_to_follow_itself():
     a, b = region(0, 10), region(10, 20)
-    hazards = Hazards()
+    hazards = Hazards(any_meet)
     assert not hazards.need_barrier(work([], [a], alone=True))
     assert not hazards.need_barrier(work([a], [b], alone=True))
     assert hazards.need_barrier(work([b], [region(20, 30)]))
@@ -201,7 +201,7 @@ def test_one_thread_needs_no_barrier_to_follow_itself():
 
 def test_a_barrier_inside_a_kernel_counts_for_those_before():
     a, b, c = (region(10 * i, 10 * i + 10) for i in range(3))
-    hazards = Hazards()
+    hazards = Hazards(any_meet)
     assert not hazards.need_barrier(work([], [a]))
     assert not hazards.need_barrier(work([], [b]))
     hazards.passed_barrier()

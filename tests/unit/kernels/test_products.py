@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from glow.glow_dialects import glow_vec
 from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp
 from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
 from glow.glow_dialects.operator import with_shape
+from glow.lowering.target import find_target
 from glow.passes.graph.pack_weights import packed, panel_width
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, kernels_passes
@@ -101,6 +104,16 @@ def test_light_and_heavy_epilogues(rows: str, activation: str):
     assert "glow_inst.stacked" not in names
     n = int(rows)
     check_native(module, [random(1, n, 20), random(2, 2, 20, 48), random(3, n, 70)], None, 2e-5)
+
+
+def test_each_block_of_rows_has_a_loop_over_panels():
+    text = EPILOGUE.replace("ROWS", "104").replace("ACTIVATION", "gelu")
+    module = parse(text.replace("70", "96"))
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-stack-ops,glow-allocate")
+    # so small a cache that 64 rows are a block, which is finished in two parts
+    machine = replace(find_target().describe(), l2_bytes=10240)
+    inputs = [random(1, 104, 20), random(2, 2, 20, 48), random(3, 104, 96)]
+    check_native(module, inputs, machine, 2e-5)
 
 
 RESHAPED = """

@@ -7,6 +7,7 @@ import pytest
 from glow.errors import CompileError, GlowError
 from glow.glow_dialects.glow import DataParallel
 from glow.glow_dialects.glow.logic import BitcastOp, CastOp, SelectOp
+from glow.glow_dialects.glow.random import RandomBitsOp
 from glow.glow_dialects.operator import Call
 from glow.glow_dialects.operators import OPERATORS
 from glow.glow_dialects.scalar import Primitive
@@ -37,8 +38,13 @@ def test_a_primitive_is_its_own_node(primitive: Primitive):
     assert [a.index for a in expr.args] == list(range(count))
 
 
-@pytest.mark.parametrize("operator", COMPOSITE, ids=lambda o: o.name)
-@pytest.mark.parametrize("element", ["f32", "f16"])
+def element_types(operator: type[DataParallel]) -> tuple[str, ...]:
+    return ("ui32",) if operator is RandomBitsOp else ("f32", "f16")
+
+
+@pytest.mark.parametrize(
+    ("operator", "element"), [(o, e) for o in COMPOSITE for e in element_types(o)]
+)
 def test_composite_elementwise_nodes_keep_their_meaning(operator, element: str):
     operands = len(operator.get_irdl_definition().operands)
     tensor = f"tensor<3x7x{element}>"
@@ -51,9 +57,14 @@ def test_composite_elementwise_nodes_keep_their_meaning(operator, element: str):
          : ({", ".join([tensor] * operands)}) -> {tensor}
       func.return %y : {tensor}
     }}""")
-    dtype = np.dtype({"f32": np.float32, "f16": np.float16}[element])
+    dtype = np.dtype({"f32": np.float32, "f16": np.float16, "ui32": np.uint32}[element])
     rng = np.random.default_rng(operands)
-    inputs = [(2 * rng.standard_normal((3, 7))).astype(dtype) for _ in names]
+    inputs = [
+        rng.integers(0, 2**32, (3, 7)).astype(dtype)
+        if dtype.kind == "u"
+        else (2 * rng.standard_normal((3, 7))).astype(dtype)
+        for _ in names
+    ]
     want = interpret(module, inputs)["y"]
     run(LOWER, module)
     assert not [o for o in COMPOSITE if count(module)[o.name]]

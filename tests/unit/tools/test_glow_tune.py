@@ -28,7 +28,7 @@ from glow.lowering.kernels.schedules.fitted_schedule import fitted
 from glow.lowering.target import find_target
 from glow.lowering.tuned_schedules import TunedKernel
 from glow.tests.support.seeds import generator
-from glow.tools import glow_tune
+from glow.tools import tune_schedules
 from glow.tools.glow_run import main as glow_run
 from glow.tools.glow_tune import main
 from glow.tuning import search
@@ -58,8 +58,8 @@ def always(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     calls of the clock, so that tests are the same on slow machines.
     """
     ticks = count(step=0.1)
-    monkeypatch.setattr(glow_tune, "_NETWORK_MARGIN", 100.0)
-    monkeypatch.setattr(glow_tune, "_NETWORK_SECONDS", 0.0)
+    monkeypatch.setattr(tune_schedules, "_NETWORK_MARGIN", 100.0)
+    monkeypatch.setattr(tune_schedules, "_NETWORK_SECONDS", 0.0)
     monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
 
     def chosen(ratio: float) -> None:
@@ -343,7 +343,7 @@ def test_nothing_is_kept_with_which_the_network_is_slower(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     always(0.5)
-    monkeypatch.setattr(glow_tune, "_NETWORK_MARGIN", -1.0)
+    monkeypatch.setattr(tune_schedules, "_NETWORK_MARGIN", -1.0)
     path, other = tmp_path / "digits.tuned", TunedKernel("k_other", {"0": "<reduce, order = []>"})
     machine = find_target(None, None, None).describe()
     update_schedules(path, {"other": other}, machine)

@@ -1,15 +1,16 @@
-"""Networks in plain PyTorch, of kinds that transformers lacks."""
+"""Networks over images in plain PyTorch, of kinds that transformers lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import torch  # pyright: ignore[reportMissingImports]
 from torch import nn  # pyright: ignore[reportMissingImports]
 from torch.nn import functional as F  # pyright: ignore[reportMissingImports]
 
-from .architecture import Architecture, Input, Scale, Sizes
+from .architecture import Architecture, Input, Scale
 
 
 def _convolution(
@@ -150,7 +151,7 @@ class UNet(nn.Module):
             )
         self.up = nn.ModuleList()
         self.merge = nn.ModuleList()
-        for fine, coarse in reversed(list(zip(sizes[:-1], sizes[1:], strict=True))):
+        for fine, coarse in reversed(list(pairwise(sizes))):
             if bilinear:
                 grow: Any = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
                 joined = fine + coarse
@@ -234,7 +235,9 @@ class DetrLike(nn.Module):
     def __init__(self, width: int, layers: int, queries: int):
         super().__init__()
         self.features = nn.Sequential(
-            _convolution(3, width, 7, 4), _convolution(width, width, 3, 2), _convolution(width, width, 3, 2)
+            _convolution(3, width, 7, 4),
+            _convolution(width, width, 3, 2),
+            _convolution(width, width, 3, 2),
         )
         self.transformer = nn.Transformer(width, 4, layers, layers, 2 * width, batch_first=True)
         self.queries = nn.Parameter(torch.rand(queries, width))
@@ -253,143 +256,27 @@ class DetrLike(nn.Module):
         return self.classes(h), self.boxes(h).sigmoid()
 
 
-class WaveNetLike(nn.Module):
-    """Dilated causal convolutions with gates (van den Oord et al. 2016)."""
-
-    def __init__(self, channels: int, layers: int):
-        super().__init__()
-        self.first = nn.Conv1d(1, channels, 1)
-        self.dilated = nn.ModuleList(
-            nn.Conv1d(channels, 2 * channels, 2, dilation=2**i) for i in range(layers)
-        )
-        self.out = nn.ModuleList(nn.Conv1d(channels, channels, 1) for _ in range(layers))
-        self.last = nn.Conv1d(channels, 16, 1)
-
-    def forward(self, x: Any) -> Any:
-        x = self.first(x)
-        total = 0
-        for i, (dilated, out) in enumerate(zip(self.dilated, self.out, strict=True)):
-            a, b = dilated(F.pad(x, (2**i, 0))).chunk(2, 1)
-            skip = out(torch.tanh(a) * torch.sigmoid(b))
-            x, total = x + skip, total + skip
-        return self.last(F.relu(total))
-
-
-class Tagger(nn.Module):
-    """A bidirectional recurrent tagger, of sequences of several lengths if `packed`."""
-
-    def __init__(self, kind: str, width: int, layers: int, packed: bool):
-        super().__init__()
-        self.embed = nn.Embedding(211, width)
-        layer = getattr(nn, kind)
-        self.recurrent = layer(width, width, layers, batch_first=True, bidirectional=True)
-        self.tags = nn.Linear(2 * width, 9)
-        self.packed = packed
-
-    def forward(self, ids: Any, lengths: Any = None) -> Any:
-        x = self.embed(ids)
-        if self.packed:
-            rows = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
-            rows, _ = self.recurrent(rows)
-            x, _ = nn.utils.rnn.pad_packed_sequence(
-                rows, batch_first=True, total_length=ids.shape[1]
-            )
-        else:
-            x, _ = self.recurrent(x)
-        return self.tags(x)
-
-
-class CellLoop(nn.Module):
-    """A recurrent cell in a Python loop over the steps, each of which a mask may skip."""
-
-    def __init__(self, width: int):
-        super().__init__()
-        self.cell = nn.GRUCell(width, width)
-
-    def forward(self, x: Any, mask: Any) -> Any:
-        state = torch.zeros(x.shape[0], x.shape[2])
-        found = []
-        for t in range(x.shape[1]):
-            new = self.cell(x[:, t], state)
-            state = torch.where(mask[:, t, None] > 0, new, state)
-            found.append(state)
-        return torch.stack(found, 1)
-
-
-@torch.jit.script
-def _recurrence(x: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """Computes a recurrence whose number of steps is a size; scripts become Loop nodes."""
-    state = torch.zeros(x.size(0), x.size(2))
-    for t in range(x.size(1)):
-        state = torch.tanh(state @ weights + x[:, t])
-    return state
-
-
-class ScriptedLoop(nn.Module):
-    """A recurrence that TorchScript exports as a Loop."""
-
-    def __init__(self, width: int):
-        super().__init__()
-        self.weights = nn.Parameter(torch.randn(width, width) / width)
-
-    def forward(self, x: Any) -> Any:
-        return _recurrence(x, self.weights)
-
-
-class SentenceEncoder(nn.Module):
-    """An encoder of torch.nn over tokens with a padding mask, and a mean over what is no padding."""
-
-    def __init__(self, width: int, layers: int):
-        super().__init__()
-        self.embed = nn.Embedding(211, width)
-        layer = nn.TransformerEncoderLayer(width, 4, 2 * width, batch_first=True, activation="gelu")
-        self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
-        self.places = nn.Parameter(torch.rand(256, width))
-
-    def forward(self, ids: Any, mask: Any) -> Any:
-        x = self.embed(ids) + self.places[: ids.shape[1]]
-        x = self.encoder(x, src_key_padding_mask=mask == 0)
-        weights = mask.unsqueeze(-1).to(x.dtype)
-        return F.normalize((x * weights).sum(1) / weights.sum(1).clamp(min=1e-9), dim=-1)
-
-
-def _scale(build: Callable[[], Any], inputs: Sequence[Input], *sizes: Sizes) -> Scale:
-    return Scale(build, inputs, sizes)
-
-
 def _images(small: Callable[[], Any], full: Callable[[], Any], edge: int = 224) -> Architecture:
     image = Input("image", ("batch", 3, 64, 64))
     large = Input("image", ("batch", 3, edge, edge))
     return Architecture(
-        _scale(small, [image], {"batch": 2}, {"batch": 1}, {"batch": 3}),
-        _scale(full, [large], {"batch": 1}),
+        Scale(small, [image], ({"batch": 2}, {"batch": 1}, {"batch": 3})),
+        Scale(full, [large], ({"batch": 1},)),
     )
 
 
 def _planes(small: Callable[[], Any], full: Callable[[], Any], edge: int) -> Architecture:
     """Returns a network over images of any size."""
     image = [Input("image", ("batch", 3, "height", "width"))]
-    sizes = [{"batch": b, "height": h, "width": w} for b, h, w in ((1, 64, 96), (2, 96, 64), (1, 128, 64))]
+    sizes = [
+        {"batch": b, "height": h, "width": w}
+        for b, h, w in ((1, 64, 96), (2, 96, 64), (1, 128, 64))
+    ]
     large = {"batch": 1, "height": edge, "width": edge}
-    return Architecture(_scale(small, image, *sizes), _scale(full, image, large))
+    return Architecture(Scale(small, image, sizes), Scale(full, image, [large]))
 
 
-def _tagger(kind: str, packed: bool) -> Architecture:
-    ids = Input("ids", ("batch", "sequence"), "ids", 211)
-    inputs = [ids]
-    if packed:
-        inputs.append(Input("lengths", ("batch",), "lengths", longest="sequence"))
-    sizes = [{"batch": b, "sequence": s} for b, s in ((2, 7), (1, 12), (3, 5))]
-    return Architecture(
-        _scale(lambda: Tagger(kind, 16, 2, packed), inputs, *sizes),
-        _scale(lambda: Tagger(kind, 128, 2, packed), inputs, {"batch": 1, "sequence": 40}),
-    )
-
-
-_STEPS = [Input("x", ("batch", "sequence", 8)), Input("mask", ("batch", "sequence"), "mask")]
-_LENGTHS = [{"batch": b, "sequence": s} for b, s in ((2, 7), (1, 12), (3, 5))]
-
-PLAIN: Mapping[str, Architecture] = {
+IMAGES: Mapping[str, Architecture] = {
     "mobilenet-v3": _images(lambda: mobilenet_v3(0.5, 10), lambda: mobilenet_v3(1.0, 1000)),
     "efficientnet-b0": _images(
         lambda: efficientnet_b0(0.25, 1, 10), lambda: efficientnet_b0(1.0, 4, 1000)
@@ -398,35 +285,5 @@ PLAIN: Mapping[str, Architecture] = {
     "unet-bilinear": _planes(lambda: UNet(8, 3, True), lambda: UNet(32, 4, True), 192),
     "yolo-like": _planes(lambda: YoloLike(4, 3), lambda: YoloLike(16, 80), 320),
     "detr-like": _planes(lambda: DetrLike(32, 1, 9), lambda: DetrLike(256, 3, 100), 320),
-    "wavenet": Architecture(
-        _scale(
-            lambda: WaveNetLike(8, 5),
-            [Input("x", ("batch", 1, "samples"))],
-            *({"batch": b, "samples": s} for b, s in ((2, 50), (1, 77), (1, 32))),
-        ),
-        _scale(
-            lambda: WaveNetLike(64, 10),
-            [Input("x", ("batch", 1, "samples"))],
-            {"batch": 1, "samples": 4000},
-        ),
-    ),
-    "lstm-tagger": _tagger("LSTM", False),
-    "gru-tagger": _tagger("GRU", False),
-    "lstm-packed": _tagger("LSTM", True),
-    "gru-packed": _tagger("GRU", True),
-    "cell-loop": Architecture(_scale(lambda: CellLoop(8), _STEPS, *_LENGTHS)),
-    "scripted-loop": Architecture(_scale(lambda: ScriptedLoop(8), _STEPS[:1], *_LENGTHS)),
-    "torch-encoder": Architecture(
-        _scale(
-            lambda: SentenceEncoder(32, 2),
-            [Input("ids", ("batch", "sequence"), "ids", 211), _STEPS[1]],
-            *_LENGTHS,
-        ),
-        _scale(
-            lambda: SentenceEncoder(384, 6),
-            [Input("ids", ("batch", "sequence"), "ids", 211), _STEPS[1]],
-            {"batch": 1, "sequence": 128},
-        ),
-    ),
 }
 """Architectures by name."""

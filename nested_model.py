@@ -1,0 +1,190 @@
+"""A network whose inputs or outputs are sequences or optional values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from .compiled_model import CompiledModel
+from .errors import GlowError, InputError, ValuesNeededError
+from .interface.backend import Backend
+from .interface.signature import Signature, TensorInfo
+from .specialization import LatestUsed
+
+if TYPE_CHECKING:
+    from .interface.memory_plan import MemoryPlan
+    from .runtime.stages import Stages
+
+Value: TypeAlias = "np.ndarray | list[np.ndarray] | None"
+"""A tensor, a sequence, or nothing."""
+
+
+class _Call:
+    """Values of inputs, which are equal if one program serves them."""
+
+    def __init__(
+        self,
+        values: Mapping[str, Value],
+        parts: Mapping[str, np.ndarray],
+        deciding: Sequence[str],
+    ):
+        self.values = values
+        self.deciding = {name: parts[name] for name in deciding if name in parts}
+        shapes = tuple((name, part.shape) for name, part in parts.items())
+        known = tuple((name, part.tobytes()) for name, part in self.deciding.items())
+        absent = tuple(name for name, value in values.items() if value is None)
+        self._key: Hashable = (shapes, known, absent)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Call) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+class NestedModel(CompiledModel):
+    """
+    A network some of whose inputs or outputs are sequences (lists of arrays) or optional values
+    (arrays, lists or None).
+
+    Its programs are made when they are first needed, each for the lengths and shapes of its inputs,
+    and for which of them are None. Sequences disappear in them.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        signature: Signature,
+        part_name: Callable[[str, int], str],
+        compile: Callable[[Mapping[str, Value], Mapping[str, np.ndarray]], CompiledModel],
+        limit: int,
+    ):
+        """
+        `part_name` names the elements of sequences, and `compile` makes the model for inputs like
+        the given ones, and for values of some of these; at most `limit` models are kept.
+        """
+        self._part_name = part_name
+        self._deciding: tuple[str, ...] = ()
+        self._kept: LatestUsed[_Call, CompiledModel] = LatestUsed(
+            lambda call: compile(call.values, call.deciding), limit
+        )
+        # `run` has programs of its own
+        super().__init__(lambda: self.stages, backend, _NoProgram(), signature, {})
+
+    def run(
+        self, output_names: Sequence[str] | None, input_feed: Mapping[str, object]
+    ) -> list[np.ndarray]:
+        """
+        Runs the network; see `CompiledModel.run`. Sequences are lists of arrays, and optional
+        values may be None or missing.
+        """
+        wanted = self._signature.select(output_names)
+        values = self._values(input_feed)
+        parts = self._parts(values)
+        model = self._model_for(values, parts)
+        names = [info.name for info in model.get_outputs()]
+        found = dict(zip(names, model.run(None, parts), strict=True))
+        results = [self._joined(info, found) for info in self._signature.outputs]
+        return [results[i] for i in wanted]  # pyright: ignore[reportReturnType]
+
+    def _values(self, feed: Mapping[str, object]) -> dict[str, Value]:
+        """Returns the values of all inputs. Raises InputError, as `Signature.arrays` does."""
+        inputs = self._signature.inputs
+        nothing = {info.name: None for info in inputs if info.is_optional}
+        self._signature.expect_names({**nothing, **feed} if isinstance(feed, Mapping) else feed)
+        return {info.name: self._value(info, feed.get(info.name)) for info in inputs}
+
+    def _value(self, info: TensorInfo, value: object) -> Value:
+        if info.is_optional and value is None:
+            return None
+        if not info.is_sequence:
+            return _array(info.name, value, info)
+        if not isinstance(value, list | tuple):
+            raise InputError(
+                f"input {info.name!r}: expected a list of arrays, found {type(value).__name__}"
+            )
+        return [_array(self._part_name(info.name, i), v, info) for i, v in enumerate(value)]
+
+    def _parts(self, values: Mapping[str, Value]) -> dict[str, np.ndarray]:
+        """Returns all arrays, by the names that the inputs of a program have."""
+        found: dict[str, np.ndarray] = {}
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                found[name] = value
+            elif value is not None:
+                found |= {self._part_name(name, i): part for i, part in enumerate(value)}
+        return found
+
+    def _model_for(
+        self, values: Mapping[str, Value], parts: Mapping[str, np.ndarray]
+    ) -> CompiledModel:
+        while True:
+            try:
+                return self._kept.get(_Call(values, parts, self._deciding))
+            except ValuesNeededError as error:
+                # each names others than those whose values were given
+                self._deciding = (*self._deciding, *error.inputs)
+
+    def _joined(self, info: TensorInfo, found: Mapping[str, np.ndarray]) -> Value:
+        """Returns an output from those of a program."""
+        if info.name in found:
+            return found[info.name]
+        parts: list[np.ndarray] = []
+        while (name := self._part_name(info.name, len(parts))) in found:
+            parts.append(found[name])
+        return parts if parts or info.is_sequence else None
+
+    @property
+    def specializations(self) -> list[CompiledModel]:
+        return self._kept.values()
+
+    @property
+    def max_specializations(self) -> int:
+        return self._kept.limit
+
+    @property
+    def stages(self) -> Stages:
+        return self._only("stages").stages
+
+    @property
+    def memory(self) -> MemoryPlan | None:
+        return self._only("memory").memory
+
+    @property
+    def times(self) -> dict[str, float]:
+        return self._only("times").times
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether nothing was compiled: never, since the model is read to be flattened."""
+        return False
+
+    def _only(self, what: str) -> CompiledModel:
+        found = self._kept.values()
+        if len(found) != 1:
+            raise GlowError(
+                f"{what} is that of one specialization, and there are {len(found)}: use "
+                f"model.specializations[0].{what}"
+            )
+        return found[0]
+
+
+class _NoProgram:
+    """The program of a model that has one for each form of its inputs."""
+
+    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        raise GlowError("a model of sequences has a program for each of its specializations")
+
+
+def _array(name: str, value: object, info: TensorInfo) -> np.ndarray:
+    """Returns a value as an array of the dtype of an input. Raises InputError."""
+    shape = list(info.shape)
+    if info.is_sequence or info.is_optional:
+        try:
+            shape = list(np.shape(value))  # pyright: ignore[reportArgumentType]
+        except ValueError as error:
+            raise InputError(f"input {name!r}: expected an array, found none: {error}") from None
+    (array,) = Signature((TensorInfo(name, shape, info.dtype),), ()).arrays({name: value})
+    return array
