@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 ROUNDING = {"float16": 2e-3, "bfloat16": 1.6e-2}
 """Two units in the last place: the reference rounds after each step, the compiler may not."""
 
-PASSING = 1500
+PASSING = 1800
 """The least number of node tests that pass. Raise it when an operator is added."""
 
 
@@ -52,6 +52,9 @@ def array(value: Any) -> Any:
 def compare(found: Sequence[Any], wanted: Sequence[Any], rtol: float, atol: float) -> None:
     assert len(found) == len(wanted)
     for have, value in zip(found, wanted, strict=True):
+        if isinstance(have, list) and isinstance(value, list):
+            compare(have, value, rtol, atol)
+            continue
         want = array(value)
         assert (have.dtype, have.shape) == (want.dtype, want.shape)
         if want.dtype.kind in "biu":

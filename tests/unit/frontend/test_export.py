@@ -33,7 +33,7 @@ INTERNAL = {
     *("glow.rescale", "glow.nonzero_places", "glow.non_max_suppression", "glow.random_bits"),
 }
 """Operators of `glow` that passes make, or converters as a part of something else."""
-NOT_WRITTEN = {"glow.tree_ensemble"}
+NOT_WRITTEN = {"glow.fused_embedding_bag", "glow.tree_ensemble"}
 """Operators that frontends make, whose operands say more than ONNX's counterpart can."""
 
 
