@@ -1,4 +1,4 @@
-"""What the export of an architecture needs: a network, its inputs, and sizes to try."""
+"""Descriptions of architectures for their export: a network, its inputs, and sizes to try."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ def _expect_bags(call: Call) -> None:
 class EmbeddingBagOp(Structured):
     """
     The sum of rows of `data` times their weights, for each of `count` bags: row `indices[i]`
-    belongs to bag `bags[i]`. An index out of range is clamped, so that no memory outside of `data`
-    is read. 16-bit floats accumulate in f32.
+    belongs to bag `bags[i]`. Indices and bags out of range are clamped, so that no memory outside
+    of `data` and the result is touched. 16-bit floats accumulate in f32.
 
     ```mlir
     %r = glow.embedding_bag %data, %indices, %weights, %bags count 2
@@ -49,7 +49,7 @@ class EmbeddingBagOp(Structured):
     RANKS: ClassVar[range] = range(2, 3)
     FORMULA: ClassVar[str] = """
         result[b, d] = sum(i) (weights[i] * data[clamp(indices[i], 0, size(data, 0) - 1), d]
-            if bags[i] == b else 0) for b < count
+            if clamp(bags[i], 0, count - 1) == b else 0) for b < count
     """
 
     data = operand_def(TensorType)

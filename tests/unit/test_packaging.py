@@ -94,8 +94,8 @@ def installed(tmp_path: Path) -> Path:
 
 def documented_benchmarks() -> list[str]:
     """
-    Returns the programs that docs/benchmarks.md says how to run, but those in packages of their own,
-    which need PyTorch.
+    Returns the programs that docs/benchmarks.md says how to run, without those in packages of their
+    own, which need PyTorch.
     """
     text = (ROOT / "docs" / "benchmarks.md").read_text()
     return re.findall(r"^python -m (glow\.benchmarks\.\w+)\s", text, re.MULTILINE)

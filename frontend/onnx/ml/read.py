@@ -15,7 +15,7 @@ from .forest import LEQ, MODES, NOTHING, Forest
 
 @dataclass(frozen=True)
 class Weights:
-    """What leaves give: for each entry a row of leaves, a target, and a number."""
+    """The entries of leaves: each has a row of leaves, a target, and a number."""
 
     rows: np.ndarray
     targets: np.ndarray

@@ -1,4 +1,4 @@
-"""What becomes of scores: transformations of them, and labels."""
+"""Transformations of scores, and the labels that they give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What verification remembers of right operations hides no wrong one."""
+"""The memory of right operations hides no wrong one."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def _grouped(rng: np.random.Generator, rows: int, total: int, **attributes: Any)
     counts = {"num_heads": QUERIES, "kv_num_heads": GROUPS}
 
     def valid(number: int, array: np.ndarray) -> np.ndarray:
-        """What a cache has behind the last position of an image is not stated."""
+        """Returns the elements of a cache up to the last position; the others are not stated."""
         if not number:
             return array
         return np.concatenate([a[:, : n + 1].ravel() for a, n in zip(array, last, strict=True)])

@@ -108,7 +108,10 @@ def _norms(rng: np.random.Generator) -> list[Case]:
 
 
 def _quantized(rng: np.random.Generator) -> list[Case]:
-    """Small bytes: onnxruntime's products of two neighbours saturate on some machines."""
+    """
+    Returns cases with small bytes, because onnxruntime's products of two neighbours saturate on
+    some machines.
+    """
     w = rng.integers(-60, 61, (7, 5)).astype(np.int8)
     scales = np.abs(floats(rng, 5)) + np.float32(0.1)
     one, zero = np.array(0.1, np.float32), np.array(100, np.uint8)

@@ -76,7 +76,7 @@ def test_next_filters_of_a_convolution_are_read_meanwhile():
     assert localities(128, 32, 7) == {2, 3}
     # an image that fills the cache, alone or with the filters of two blocks: nothing else
     assert localities(64, 16, 28) == {3}
-    assert localities(256, 32, 8) == {3}
+    assert localities(256, 32, 9) == {3}
     # few filters stay near
     assert localities(4, 4, 28) == set()
 

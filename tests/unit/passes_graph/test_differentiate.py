@@ -49,7 +49,10 @@ CASES = {
     "parts": """%r = glow.generic %x formula "y[i] = x[i // 3] ** 2 * x[i % 3] for i < 12"
         : (tensor<5xf64>) -> tensor<12xf64>""",
 }
-WITHOUT = {"rnn", "lstm", "gru", "tree_ensemble", "block_quantized_matmul"}
+WITHOUT = {
+    *("rnn", "lstm", "gru", "tree_ensemble"),
+    *("block_quantized_matmul", "fused_embedding_bag"),
+}
 """Operators of floats that have no derivative yet, or that do not exist in f64."""
 _ABOVE = {"acosh": 1.1}
 """Where functions are defined, if not below 1."""

@@ -11,6 +11,7 @@ from glow.glow_dialects import glow_cpu
 from glow.glow_dialects.glow import NODES
 from glow.glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
+from glow.glow_dialects.glow.embedding import EmbeddingBagOp
 from glow.glow_dialects.glow.indexing import (
     ArgMaxOp,
     ArgMinOp,
@@ -20,6 +21,7 @@ from glow.glow_dialects.glow.indexing import (
     TopIndicesOp,
 )
 from glow.glow_dialects.glow.matrix import DeterminantOp, FullyConnectedOp, MatMulOp
+from glow.glow_dialects.glow.narrow_weights import BlockQuantizedMatMulOp
 from glow.glow_dialects.glow.normalization import (
     BatchNormOp,
     GroupNormOp,
@@ -44,6 +46,7 @@ from glow.glow_dialects.glow.structured import Structured
 from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
 from glow.glow_dialects.glow_cpu.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
 from glow.glow_dialects.glow_cpu.dot import DotMatMulOp
+from glow.glow_dialects.glow_cpu.narrow_weights import PackedBlockQuantizedMatMulOp
 from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
 from glow.glow_dialects.operator import Call, shape_of, to_attribute, with_shape
 from glow.semantics import element_type, evaluate, numpy_dtype
@@ -51,7 +54,7 @@ from glow.semantics.formula import evaluate_statement
 from numpy.random import Generator
 
 F32, F16, BF16, F64 = np.float32, np.float16, ml_dtypes.bfloat16, np.float64
-I8, I32, I64, U8 = np.int8, np.int32, np.int64, np.uint8
+I8, I32, I64, U8, U32 = np.int8, np.int32, np.int64, np.uint8, np.uint32
 Case = tuple[type[Structured], list[tuple[tuple[int, ...], Any]], dict[str, Any]]
 
 
@@ -71,6 +74,21 @@ CASES: list[Case] = [
     (FullyConnectedOp, floats((3, 7), (5, 7), (5,)), {}),
     (FullyConnectedOp, [((3, 70), I8), ((5, 70), I8), ((5,), I32)], {}),
     (PackedMatMulOp, floats((2, 3, 5), (3, 5, 4)), {"columns": 11}),
+    (
+        BlockQuantizedMatMulOp,
+        [((3, 40), F32), ((5, 3, 8), U8), ((5, 3), F32), ((5, 3), U8)],
+        {"bits": 4},
+    ),
+    (
+        PackedBlockQuantizedMatMulOp,
+        [((3, 32), F32), ((2, 2, 2, 4), U32), ((2, 2, 4), F32), ((2, 2, 4), U8)],
+        {"bits": 4, "columns": 7},
+    ),
+    (
+        EmbeddingBagOp,
+        [((7, 3), F32), ((5,), I64), ((5,), F32), ((5,), I64)],
+        {"count": 3},
+    ),
     (ConvolutionOp, floats((2, 3, 7), (4, 3, 3), (4,)), windows(1, 2, (1, 0))),
     (ConvolutionOp, floats((1, 6, 7, 5), (4, 3, 3, 2), (4,)), windows(2, 1, (1, 0, 2, 1), 2)),
     (ConvolutionOp, floats((2, 4, 5, 5), (8, 1, 3, 3), (8,)), windows(2, 2, (1,) * 4)),

@@ -16,6 +16,7 @@ from glow.glow_dialects.glow import (
     arithmetic,
     inverse_functions,
     logic,
+    random,
 )
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
@@ -408,7 +409,7 @@ def test_every_data_parallel_operator_is_tested():
     tables = (UNARY, BINARY, INTEGER_BINARY, INTEGER_UNARY)
     tested = {case[0] for table in tables for case in table} | {logic.SelectOp, logic.CastOp}
     tested |= {logic.BitcastOp, arithmetic.MultiplyAddOp}
-    tested |= {logic.ShiftLeftOp, logic.ShiftRightOp, *QUANTIZED}
+    tested |= {logic.ShiftLeftOp, logic.ShiftRightOp, random.RandomBitsOp, *QUANTIZED}
     assert tested == {n for n in NODES if issubclass(n, DataParallel)}
 
 
