@@ -87,14 +87,22 @@ def compile(
     try:
         return _compiled(job, target, sizes, limit)
     except UnsupportedError:
-        nested = job.nested()
-        if nested is None or sizes:
+        nested = None if sizes else _nested(job, target, limit)
+        if nested is None:
             raise
+        return nested
+
+
+def _nested(job: Compilation, target: Backend, limit: int) -> NestedModel | None:
+    """Returns a model with sequences or optional values; None if it has none."""
+    found = job.nested()
+    if found is None:
+        return None
 
     def flat(values: Mapping[str, Any], known: Values) -> CompiledModel:
         return job.flattened(values).specialized({}, known)
 
-    return NestedModel(target, nested.signature, nested.part_name, flat, limit)
+    return NestedModel(target, found.signature, found.part_name, flat, limit)
 
 
 def _compiled(
