@@ -184,6 +184,8 @@ class Values(abc.ABC):
         if e.function == "all":
             return self._all(e)
         arguments = [self.value(a) for a in e.arguments]
+        if e.function in typing.CONVERSIONS and len(arguments) == 1:
+            arguments = [_as_stored(e.arguments[0], arguments[0])]
         if e.function in _BINARY_FUNCTIONS and len(arguments) == 2:
             return typing.arithmetic(e.function, arguments[0], arguments[1], e.at)
         if e.function == "clamp" and len(arguments) == 3:
@@ -365,3 +367,10 @@ class Values(abc.ABC):
                     f"{counted(size, 'element')}, {goes}{remedy}",
                     index.at,
                 )
+
+
+def _as_stored(e: Expression, value: Term) -> Term:
+    """Returns an element that is read, without the conversion to the type in which it computes."""
+    if isinstance(e, Access) and isinstance(value, Convert) and isinstance(value.type, Attribute):
+        return value.operand if isinstance(value.operand, Read) else value
+    return value

@@ -65,7 +65,7 @@ def packed_block_quantized_matmul(draw: Draw) -> Iterator[Case]:
         panels, words = -(-columns // 16), size // 4
         zeros = draw.some(((1, 1, 1), (panels, blocks, 16)), 1)[0]
         shape = (panels, blocks, words, 16)
-        arrays = {1: draw.rng.integers(0, 1 << 24, shape), 3: draw.rng.integers(0, 2**bits, zeros)}
+        arrays = {1: draw.rng.integers(0, 1 << 32, shape), 3: draw.rng.integers(0, 2**bits, zeros)}
         yield draw.case(
             (*rows, blocks * words * 32 // bits),
             *(shape, (panels, blocks, 16), zeros),

@@ -175,6 +175,8 @@ def call_of(case: Case) -> Call:
 
 def array(shape: tuple[int, ...], dtype: Any, rng: Generator) -> np.ndarray:
     t = np.dtype(dtype)
+    if t == U32:
+        return rng.integers(0, 2**32, shape).astype(t)
     if t.kind in "iu":
         return rng.integers(-9 if t.kind == "i" else 0, 9, shape).astype(t)
     return (rng.random(shape) + 0.25).astype(t)
