@@ -35,7 +35,7 @@ from ...glow_dialects.operator import element_of, shape_of
 from ..levels import GRAPH
 from ..looked_at import each
 from .adjoints import ADJOINTS, TANGENTS
-from .rewriting import Build, failure
+from .rewriting import Build, attribute_dictionaries, failure
 
 _NAME = "glow.name"
 REVERSE, FORWARD = "vjp", "jvp"
@@ -59,8 +59,8 @@ class Graph:
         assert isinstance(end, func.ReturnOp)
         self.end = end
         types = function.function_type
-        self.arg_attrs = _dictionaries(function.arg_attrs, len(types.inputs))
-        self.res_attrs = _dictionaries(function.res_attrs, len(types.outputs))
+        self.arg_attrs = attribute_dictionaries(function.arg_attrs, len(types.inputs))
+        self.res_attrs = attribute_dictionaries(function.res_attrs, len(types.outputs))
         self.results = {
             _name(a, f"result {i}"): v
             for i, (a, v) in enumerate(zip(self.res_attrs, end.operands, strict=True))
@@ -136,13 +136,6 @@ def _as_hint(name: str) -> str:
 
 def _attributes(found: Sequence[Mapping[str, Attribute]]) -> ArrayAttr[DictionaryAttr]:
     return ArrayAttr([DictionaryAttr(a) for a in found])
-
-
-def _dictionaries(
-    attributes: ArrayAttr[DictionaryAttr] | None, count: int
-) -> list[dict[str, Attribute]]:
-    given = attributes.data if attributes is not None else [DictionaryAttr({})] * count
-    return [dict(a.data) for a in given]
 
 
 def _is_float(value: SSAValue) -> bool:

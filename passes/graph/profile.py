@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 from ...glow_dialects.glow.profile import ProfileOp
 from ..levels import GRAPH
 from ..looked_at import each, look_at
+from .rewriting import attribute_dictionaries
 from .value_keys import ValueKey, profiled_values
 
 PROFILED = "glow.profiled"
@@ -88,8 +89,8 @@ def _properties(key: ValueKey) -> dict[str, Attribute]:
 def _make_outputs(function: func.FuncOp) -> None:
     """Replaces observations by results; of arguments and of results, by attributes of those."""
     block, types = function.body.block, function.function_type
-    arguments = _dictionaries(function.arg_attrs, len(types.inputs))
-    results = _dictionaries(function.res_attrs, len(types.outputs))
+    arguments = attribute_dictionaries(function.arg_attrs, len(types.inputs))
+    results = attribute_dictionaries(function.res_attrs, len(types.outputs))
     end = block.last_op
     assert end is not None
     returned: list[SSAValue] = list(end.operands)
@@ -111,13 +112,6 @@ def _make_outputs(function: func.FuncOp) -> None:
     )
     function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(a) for a in arguments])
     function.properties["res_attrs"] = ArrayAttr([DictionaryAttr(a) for a in results])
-
-
-def _dictionaries(
-    attributes: ArrayAttr[DictionaryAttr] | None, count: int
-) -> list[dict[str, Attribute]]:
-    given = attributes.data if attributes is not None else [DictionaryAttr({})] * count
-    return [dict(a.data) for a in given]
 
 
 def profiled_places(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
@@ -228,6 +228,14 @@ def tensor_nodes(module: ModuleOp) -> Iterator[Node]:
         if isinstance(op, Node) and op.parent is not None:
             if all(isinstance(r.type, TensorType) for r in op.results):
                 yield op
+
+
+def attribute_dictionaries(
+    attributes: ArrayAttr[DictionaryAttr] | None, count: int
+) -> list[dict[str, Attribute]]:
+    """Returns attributes of `count` arguments or results of a function, which may be changed."""
+    given = attributes.data if attributes is not None else [DictionaryAttr({})] * count
+    return [dict(a.data) for a in given]
 
 
 def failure(

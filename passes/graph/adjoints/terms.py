@@ -107,7 +107,7 @@ class TermAlgebra:
         return value if target is None else typing.converted(value, target, value.at)
 
     def bitcast(self, value: Term, target: Attribute) -> Term:
-        raise NotImplementedError("formulas have no bitcasts")
+        raise ValueError("formulas have no bitcasts")
 
     def apply(self, kind: Primitive, args: Sequence[Term]) -> Term:
         if kind is Primitive.MUL and (one := [a for a in args if _is_number(a, 1)]):
