@@ -171,8 +171,13 @@ class ColdCompilation:
 def _nested(form: Form) -> TensorInfo:
     if form.dtype is None:
         raise UnsupportedError(f"{form.name!r} has elements of a type that is not supported")
-    nested = {"is_sequence": form.is_sequence, "is_optional": form.is_optional}
-    return TensorInfo(form.name, list(form.shape), form.dtype, **nested)
+    return TensorInfo(
+        form.name,
+        list(form.shape),
+        form.dtype,
+        is_sequence=form.is_sequence,
+        is_optional=form.is_optional,
+    )
 
 
 def _completed(

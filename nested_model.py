@@ -183,7 +183,7 @@ def _array(name: str, value: object, info: TensorInfo) -> np.ndarray:
     shape = list(info.shape)
     if info.is_sequence or info.is_optional:
         try:
-            shape = list(np.shape(value))  # pyright: ignore[reportArgumentType]
+            shape = list(np.asarray(value).shape)
         except ValueError as error:
             raise InputError(f"input {name!r}: expected an array, found none: {error}") from None
     (array,) = Signature((TensorInfo(name, shape, info.dtype),), ()).arrays({name: value})

@@ -55,8 +55,7 @@ def check(path: Path, seconds: float, backend: str) -> dict[str, object]:
     calls: list[float] = []
     start = time.perf_counter()
     try:
-        options = {"threads": 1} if backend == "cpu" else {}
-        model = glow.compile(str(path), backend, **options)
+        model = glow.compile(str(path), backend, threads=1)
         compiled = time.perf_counter() - start
         worst = 0.0
         for feed, want in zip(feeds, wanted, strict=True):

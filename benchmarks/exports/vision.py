@@ -210,7 +210,7 @@ _MOBILEVIT = {
 }
 _DPT = {**_VIT, "num_hidden_layers": 4, "backbone_out_indices": [0, 1, 2, 3], "is_hybrid": False}
 _DPT_NECK = {"neck_hidden_sizes": [8, 16, 24, 32], "fusion_hidden_size": 16}
-_SEGMENT = {"head": "ForSemanticSegmentation"}
+_SEGMENT = "ForSemanticSegmentation"
 
 VISION: Mapping[str, Architecture] = {
     "vit": _image("ViT", _VIT, _VIT_TINY),
@@ -222,9 +222,9 @@ VISION: Mapping[str, Architecture] = {
     "swinv2": _image("Swinv2", {**_SWIN, "embed_dim": 16, "depths": [2, 2], "num_heads": [2, 4]}),
     "convnext": _image("ConvNext", _STAGES, {}),
     "convnextv2": _image("ConvNextV2", _STAGES),
-    "segformer": _image("Segformer", _SEGFORMER, {"num_labels": 21}, **_SEGMENT, full_size=256),
+    "segformer": _image("Segformer", _SEGFORMER, {"num_labels": 21}, head=_SEGMENT, full_size=256),
     "mobilevit": _image("MobileViT", _MOBILEVIT, {}, full_size=256),
-    "mobilevit-segment": _image("MobileViT", _MOBILEVIT, **_SEGMENT),
+    "mobilevit-segment": _image("MobileViT", _MOBILEVIT, head=_SEGMENT),
     "mobilevitv2": _image("MobileViTV2", {"image_size": 64, "base_attn_unit_dims": [16, 16, 16]}),
     "resnet": _image(
         "ResNet", {"embedding_size": 16, "hidden_sizes": [16, 32, 48, 64], "depths": [1, 1, 1, 1]}
@@ -242,7 +242,7 @@ VISION: Mapping[str, Architecture] = {
     ),
     "mobilenet-v1": _image("MobileNetV1", {"depth_multiplier": 0.25}, {}),
     "mobilenet-v2": _image("MobileNetV2", {"depth_multiplier": 0.25}),
-    "mobilenet-v2-segment": _image("MobileNetV2", {"depth_multiplier": 0.25}, **_SEGMENT),
+    "mobilenet-v2-segment": _image("MobileNetV2", {"depth_multiplier": 0.25}, head=_SEGMENT),
     "bit": _image("Bit", {"embedding_size": 32, "hidden_sizes": [128, 256], "depths": [1, 1]}),
     "focalnet": _image("FocalNet", {**_SWIN, "embed_dim": 16, "depths": [1, 1]}),
     "pvt": _image(
@@ -262,7 +262,7 @@ VISION: Mapping[str, Architecture] = {
         "DPT", {**_DPT, **_DPT_NECK}, head="ForDepthEstimation", outputs=("predicted_depth",)
     ),
     "beit-segment": _image(
-        "Beit", {**_VIT, "num_hidden_layers": 4, "out_indices": [1, 2, 3, 4]}, **_SEGMENT
+        "Beit", {**_VIT, "num_hidden_layers": 4, "out_indices": [1, 2, 3, 4]}, head=_SEGMENT
     ),
     "detr": _detr(),
     "clip-vision": _image(

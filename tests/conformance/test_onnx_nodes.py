@@ -52,7 +52,7 @@ def array(value: Any) -> Any:
 def compare(found: Sequence[Any], wanted: Sequence[Any], rtol: float, atol: float) -> None:
     assert len(found) == len(wanted)
     for have, value in zip(found, wanted, strict=True):
-        if isinstance(have, list) and isinstance(value, list):
+        if isinstance(value, list):
             compare(have, value, rtol, atol)
             continue
         want = array(value)

@@ -56,7 +56,7 @@ def same(model: onnx.ModelProto, x: np.ndarray, backend: str = "interpreter") ->
     runtime = session(model)
     wanted: Any = runtime.run(None, {runtime.get_inputs()[0].name: x})
     found = glow.compile(model, backend=backend)(x)
-    results = list(found) if isinstance(found, (list, tuple)) else [found]
+    results: list[np.ndarray] = list(found) if isinstance(found, (list, tuple)) else [found]
     for ours, theirs in zip(results, wanted, strict=True):
         if isinstance(theirs, list):  # maps
             theirs = np.array([list(row.values()) for row in theirs], np.float32)
@@ -320,7 +320,7 @@ def exported(name: str, rng: np.random.Generator) -> tuple[onnx.ModelProto, np.n
         "forest regression": ensemble.RandomForestRegressor(10, random_state=0),
         "boosting": ensemble.GradientBoostingClassifier(n_estimators=5, random_state=0),
         "scaler, PCA, SVM": pipeline.make_pipeline(*scaled, svm.SVC()),
-        "SVM": svm.SVC(probability=True, random_state=0),
+        "SVM": svm.SVC(probability=True, random_state=0),  # pyright: ignore[reportArgumentType]
         "SVM regression": svm.SVR(kernel="poly"),
         "naive Bayes": naive_bayes.GaussianNB(),
         "neighbours": neighbors.KNeighborsClassifier(),

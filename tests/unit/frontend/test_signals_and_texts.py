@@ -29,6 +29,7 @@ def test_mel_filters(bins: int, length: int, rate: int) -> None:
     given |= {"low": low, "high": high}
     arrays = {name: np.array(v) for name, v in given.items()}
     nodes = [node("MelWeightMatrix", list(arrays), ["y"])]
+    wanted: Any
     (wanted,) = ReferenceEvaluator(model(nodes, [], ["y"], arrays)).run(None, {})
     declared = value("y", [None, None])
     types = [TensorProto.INT64] * 3 + [TensorProto.FLOAT] * 2
@@ -45,6 +46,7 @@ def test_counts_of_ngrams(mode: str, dtype: Any, rng: np.random.Generator) -> No
     weights = rng.uniform(0.5, 2, 10).astype(np.float32).tolist()
     rules = {**POOL, "mode": mode, "min_gram_length": 1, "max_gram_length": 3, "weights": weights}
     code = TensorProto.INT32 if dtype is np.int32 else TensorProto.INT64
+    wanted: Any
     for shape in ((3, 13), (11,), (2, 1)):
         nodes = [node("TfIdfVectorizer", ["x"], ["y"], max_skip_count=4, **rules)]
         made = model(nodes, [value("x", shape, code)], ["y"])
