@@ -5,7 +5,8 @@ The pass `glow-instrument-kernels`: a program that records when each of its kern
 that may precede the call, and stores both numbers at the end of its arena, at the next multiple of
 a cache line, as `memref<threads x kernels x 2 x i64>`. Each thread of the program has cache lines
 of its own, so the second dimension is rounded up (`record_shape`). So every run has records of its
-own. A branch or a loop is recorded as a whole. Only `main` and the size of the arena differ from a program that is not timed.
+own. A branch or a loop is recorded as a whole. Only `main` and the size of the arena differ from a
+program that is not timed.
 
 LLVM's `readcyclecounter` reads the counter: the time stamp counter of x86 (`rdtsc`), which counts
 at a constant rate on all processors of the last ten years, and the virtual counter of AArch64
