@@ -354,6 +354,9 @@ class _Subgraphs:
                 del converter.problems[problems:]
                 raise Unsupported(found[0]) from None
             raise
+        except ModelError as error:
+            # a branch that is not taken may be wrong for the shapes of these inputs
+            raise Unsupported(str(error)) from error
         finally:
             build.exceeded = exceeded
         for value in results:
