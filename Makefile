@@ -86,7 +86,7 @@ $(LOWEST)/installed: pyproject.toml .ci/lowest.py
 	$(LOWEST_PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python .ci/lowest.py >$(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary \
-		--constraint $(LOWEST)/constraints.txt -e . pytest hypothesis onnxruntime
+		--constraint $(LOWEST)/constraints.txt -e . pytest pytest-timeout hypothesis onnxruntime
 	@touch $@
 
 bench: $(VENV)/installed-dev
