@@ -13,12 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access
 from ....glow_dialects.glow_nest.nest import Combine, Nest, identity
-from ....glow_dialects.glow_nest.schedule import (
-    GatheredDot,
-    Reducing,
-    RegisterTile,
-    VectorSchedule,
-)
+from ....glow_dialects.glow_nest.schedule import GatheredDot, Reducing, RegisterTile, VectorSchedule
 from ...llvm.types import element_of
 from .algebra import ArithAlgebra, Value
 from .emit import REASSOCIATE, Emitter
