@@ -231,16 +231,16 @@ class Timings:
     queries: int = 8
     """Positions of a query that meet the keys of an attention at a time."""
     least_dense_queries: int = 16
-    """Positions of a query that repay turning keys around, and putting values together."""
+    """Positions of a query that repay transposing keys, and putting values together."""
     rows_ahead: int = 16
     """How many rows that indices name are prefetched before they are added."""
     narrow_panel_vectors: int = 2
     """Vectors of a panel of weights of a few bits."""
     least_unpacked_rows: int = 24
     """Rows of a product that repay unpacking weights of a few bits to memory."""
-    least_turned_rows: int = 16
-    """Rows of a product that repay turning around a factor that is stored transposed."""
-    most_turned_terms: int = 256
+    least_transposed_rows: int = 16
+    """Rows of a product that repay transposing a factor that is stored transposed."""
+    most_transposed_terms: int = 256
     """Terms of a sum for which that holds; more repay adding the lanes of vectors."""
     most_inline_weight: int = 12
     """

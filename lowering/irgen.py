@@ -54,7 +54,7 @@ from ..glow_dialects.glow_inst.stacked import CopyOp
 from ..glow_dialects.views import borders, broadcast_view, slice_view, view_through
 from ..passes.instructions.program import tidy
 from ..passes.levels import GRAPH
-from ..passes.looked_at import each
+from ..passes.visited_operation import each
 from ..table import Table
 
 

@@ -33,7 +33,7 @@ from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffe
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
 from ...glow_dialects.glow_nest.call import CallOp
 from ...glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
-from ...passes.looked_at import look_at
+from ...passes.visited_operation import visit
 from ..threads import BARRIER, NEXT
 from .codegen.emit import Emitter
 from .codegen.types import INDEX, memory_type, significant_strides
@@ -81,7 +81,7 @@ def build_main(
     size = max([arena, *(at + needs[op] for op, at in places.items())])
     caller = _Main(main, weights, size, places, shared=threads > 1)
     for op, kernel in calls:
-        look_at(op)
+        visit(op)
         caller.call(op, kernel)
     return [*(_declarations() if threads > 1 else ()), caller.finish()]
 

@@ -30,7 +30,7 @@ from xdsl.passes import ModulePass
 from ...glow_dialects.glow.machine import MACHINE
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import KERNELS
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from ..threads import BARRIER
 from . import arithmetic, control, conversions, mathematics, memory, products, tiles, vectors
 from .control import make_call

@@ -33,7 +33,7 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.operator import element_of, shape_of
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 from .adjoints import ADJOINTS, TANGENTS
 from .rewriting import Build, attribute_dictionaries, failure
 

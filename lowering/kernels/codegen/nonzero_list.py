@@ -11,11 +11,13 @@ from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Listing, RepeatListed
 from ....glow_dialects.machine import MachineDescription
 from .algebra import ArithAlgebra
-from .memory import Bound, Memory, Place
+from .memory import Address, Bound, FlatBuffers
 from .types import INDEX, computes_in_float, memory_type
 
 
-def fill_list(step: Listing, memory: Memory, machine: MachineDescription, bound: Bound) -> None:
+def fill_list(
+    step: Listing, memory: FlatBuffers, machine: MachineDescription, bound: Bound
+) -> None:
     """
     Emits a loop without branches. It stores each number after those that are listed so far; the
     next number overwrites it if it is not to stay.
@@ -41,13 +43,13 @@ def fill_list(step: Listing, memory: Memory, machine: MachineDescription, bound:
     e.store(stored, memory.memref(to.count.buffer), memory.at(places[to.count]))
 
 
-def repeat_listed(step: RepeatListed, memory: Memory, bound: Bound) -> Iterator[Bound]:
+def repeat_listed(step: RepeatListed, memory: FlatBuffers, bound: Bound) -> Iterator[Bound]:
     """Yields a loop over groups of neighbours in a list: the values of loop variables inside."""
     e, listing = memory.emitter, step.numbers
     places = memory.places([listing.place, listing.count], bound)
     numbers = {listing.place: places[listing.place]}
 
-    def loaded(access: Access, place: Place) -> SSAValue:
+    def loaded(access: Access, place: Address) -> SSAValue:
         element = memory_type(access.element)
         value = e.load(memory.memref(access.buffer), memory.at(place), element, 1)
         return e.cast("index_cast", value, INDEX)

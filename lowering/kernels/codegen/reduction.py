@@ -53,7 +53,7 @@ class TileReduction:
             inner = tile.points([self._schedule.vector], self._schedule)
         spread = [{**p, **q} for p in self._rows(points) for q in inner]
         first = 0 if tile.has_sums is None else 1  # the loop over chunks is further outside
-        start = replace(tile, stale=None)
+        start = replace(tile, revisited=None)
         accumulators = self._reduced(first, start, spread, self._starts(tile, spread))
         if not self._across:
             return [Value(a, self._of.element) for a in accumulators]
@@ -108,7 +108,7 @@ class TileReduction:
         if full < dim.size:
             # the rest: a tile that ends with the dimension, without the lanes that were counted
             start = dim.size - step
-            last = replace(tile.moved(dim, start), stale=full - start)
+            last = replace(tile.moved(dim, start), revisited=full - start)
             accumulators = self._reduced(level + 1, last, points, accumulators)
         return accumulators
 

@@ -7,7 +7,7 @@ from .algebra import ArithAlgebra, Value
 from .tile import Tile
 
 
-def copy_turned(tile: Tile, schedule: RegisterTranspose, algebra: ArithAlgebra) -> None:
+def copy_transposed(tile: Tile, schedule: RegisterTranspose, algebra: ArithAlgebra) -> None:
     """
     Copies a square: vectors that are loaded along `turned` become vectors along the schedule's
     vector dimension. Interleaving the first half of the rows with the second half, log2 of their

@@ -16,10 +16,10 @@ from ....glow_dialects.glow_nest.ops import ListNonzerosOp, NestOp, RepeatListed
 from ....glow_dialects.glow_nest.schedule import AmxTile, Split, VectorSchedule
 from ....glow_dialects.glow_nest.steps import KernelSteps
 from ....glow_dialects.machine import MachineDescription
-from ....passes.looked_at import each
+from ....passes.visited_operation import each
 from .amx_nest import TileNest
 from .loop_driver import LoopDriver, whole
-from .memory import Bound, Memory
+from .memory import Bound, FlatBuffers
 from .nonzero_list import fill_list, repeat_listed
 from .sharing import Sharing
 from .vector_nest import VectorNest
@@ -30,7 +30,7 @@ class StepGenerator:
     """Emits the steps of a kernel one after the other, for one of several threads."""
 
     steps: KernelSteps
-    memory: Memory
+    memory: FlatBuffers
     machine: MachineDescription
     sharing: Sharing | None = None
     """None where there is one thread, or where one thread does all."""

@@ -19,9 +19,9 @@ from .algebra import ArithAlgebra, Value
 from .interleaved_store import interleaved, interleaves
 from .loads import Loaded, Loads, loaded_before
 from .loop_driver import LoopDriver
-from .memory import Bound, Memory, Point, offset_of
+from .memory import Bound, FlatBuffers, Point, offset_of
 from .reduction import TileReduction
-from .register_transpose import copy_turned
+from .register_transpose import copy_transposed
 from .tile import Tile
 
 
@@ -29,7 +29,11 @@ class VectorNest:
     """Emits one nest."""
 
     def __init__(
-        self, nest: Nest, schedule: VectorSchedule, memory: Memory, machine: MachineDescription
+        self,
+        nest: Nest,
+        schedule: VectorSchedule,
+        memory: FlatBuffers,
+        machine: MachineDescription,
     ):
         self._nest = nest
         self._schedule = schedule
@@ -60,7 +64,7 @@ class VectorNest:
         fixed = loaded_before(start, self._algebra)
         for tile in self._driver(split, share).tiles(start):
             if isinstance(schedule, RegisterTranspose):
-                copy_turned(tile, schedule, self._algebra)
+                copy_transposed(tile, schedule, self._algebra)
             else:
                 self._compute(tile, fixed)
 

@@ -53,12 +53,12 @@ def repays_dense_keys(rows: int) -> bool:
 # matrix products
 
 
-def repays_turning(rows: int, terms: int) -> bool:
+def repays_transposing(rows: int, terms: int) -> bool:
     """
     Returns whether products of `rows` rows of `terms` terms repay transposing a factor that is
     stored transposed.
     """
-    return rows >= TIMINGS.least_turned_rows and terms < TIMINGS.most_turned_terms
+    return rows >= TIMINGS.least_transposed_rows and terms < TIMINGS.most_transposed_terms
 
 
 def repays_unpacking(rows: int) -> bool:
@@ -139,7 +139,7 @@ def rows_added_together() -> int:
     return TIMINGS.added_rows
 
 
-def rows_announced() -> int:
+def rows_touched_early() -> int:
     """Returns how many indices before it is added a row is prefetched."""
     return TIMINGS.rows_ahead
 
