@@ -20,7 +20,7 @@ from .compiled_model import CompiledModel
 from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend
 from .interface.memory_plan import MemoryPlan
-from .interface.signature import Signature, TensorInfo
+from .interface.signature import Outputs, Signature, TensorInfo
 from .runtime.symbols import Binding, checked_sizes
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class _SpecializedPrograms:
         self._model_for = model_for
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        model = self._model_for(inputs)
+        model = self.for_inputs(inputs)
         model._signature.expect_indices(inputs)
         return model.computed(inputs)
 
@@ -153,11 +153,17 @@ class SymbolicModel(CompiledModel):
             ),
             limit,
         )
-        program = _SpecializedPrograms(self._model_for)
+        program = _SpecializedPrograms(self.for_inputs)
         super().__init__(lambda: self.stages, backend, program, signature, {})
 
-    def _model_for(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
+    def for_inputs(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
+        """Returns the specialization for inputs, compiled now unless it is there."""
         return self._specialized(self._binding.sizes(inputs), inputs)
+
+    def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
+        model = self.for_inputs(inputs)
+        model._signature.expect_indices(inputs)
+        model.compute_into(inputs, outputs)
 
     def _specialized(self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]) -> CompiledModel:
         while True:
@@ -197,7 +203,7 @@ class SymbolicModel(CompiledModel):
 
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         arrays = self._signature.arrays(self._signature.bind(args, kwargs))
-        return self._model_for(arrays).profile(*arrays, repeat=repeat)
+        return self.for_inputs(arrays).profile(*arrays, repeat=repeat)
 
     @property
     def stages(self) -> Stages:
