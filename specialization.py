@@ -21,7 +21,7 @@ from .compiled_model import CompiledModel
 from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend
 from .interface.memory_plan import MemoryPlan
-from .interface.signature import Signature, TensorInfo
+from .interface.signature import Outputs, Signature, TensorInfo
 from .runtime.buckets import BucketSizes, checked_buckets, cut, expect_same, padded
 from .runtime.symbols import Binding, SizeRange, checked_sizes
 
@@ -252,8 +252,18 @@ class SymbolicModel(CompiledModel):
             for name, size in self._by_name(sizes).items()
         )
 
-    def _model_for(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
+    def for_inputs(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
+        """Returns the specialization for inputs, compiled now unless it is there."""
         return self._specialized(self._bound_sizes(inputs), inputs)
+
+    def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
+        sizes = self._bound_sizes(inputs)
+        if self._bucketed(sizes) != sizes:
+            super().compute_into(inputs, outputs)
+            return
+        model = self._specialized(sizes, inputs)
+        model._signature.expect_indices(inputs)
+        model.compute_into(inputs, outputs)
 
     def _specialized(self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]) -> CompiledModel:
         while True:
@@ -309,7 +319,7 @@ class SymbolicModel(CompiledModel):
 
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         arrays = self._signature.arrays(self._signature.bind(args, kwargs))
-        return self._model_for(arrays).profile(*arrays, repeat=repeat)
+        return self.for_inputs(arrays).profile(*arrays, repeat=repeat)
 
     @property
     def stages(self) -> Stages:
