@@ -255,9 +255,7 @@ class Signature:
             )
         return [_destination(v, info) for v, info in zip(given, self.outputs, strict=True)]
 
-    def expect_own_memory(
-        self, memory: Sequence[np.ndarray], inputs: Sequence[np.ndarray]
-    ) -> None:
+    def expect_own_memory(self, memory: Sequence[np.ndarray], inputs: Sequence[np.ndarray]) -> None:
         """
         Raises InputError if memory for an output is also that of an input or other output. That of
         a state may be the array of its input.

@@ -148,3 +148,15 @@ def test_outputs_that_cannot_be_cut():
     made.graph.output[0].type.tensor_type.shape.dim[1].dim_param = "other"
     with pytest.raises(glow.GlowError, match=r"output 'y'.* 'other' is not the symbol of an input"):
         glow.compile(made, "interpreter", buckets="pow2")
+
+
+def test_outputs_of_callers(rng: np.random.Generator):
+    model = glow.compile(attention(masked=True), buckets="pow2")
+    inputs = feed(rng, 2, 3)
+    (expected,) = model(**inputs)
+    for sequence in (3, 4):
+        inputs = feed(rng, 2, sequence)
+        y = np.empty((2, sequence, WIDTH), np.float32)
+        model.run_into([y], inputs)
+        np.testing.assert_array_equal(y, model(**inputs)[0])
+    assert expected.shape == (2, 3, WIDTH)
