@@ -22,8 +22,7 @@ from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from .codegen.emit import Emitter
 from .codegen.memory import Bound, FlatBuffers
-from .codegen.sharing import Sharing
-from .codegen.step_generator import StepGenerator
+from .codegen.step_generator import Sharing, StepGenerator
 from .codegen.types import INDEX, flat_type, memory_type
 from .scratch import ALIGNMENT
 from .threads.divided_loops import Divided, buffers_outside

@@ -18,7 +18,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from .arithmetic import fastmath
-from .failure import failure
 from .function import FunctionConverter, converts
 from .memory import as_stored, buffer_type, element_address, load, store
 from .types import (
@@ -28,6 +27,7 @@ from .types import (
     dense_attr,
     element_of,
     element_size,
+    failure,
     index_array,
     int_attr,
     memory_type,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import IntegerType, Signedness, f32
+from xdsl.dialects.builtin import f32
 
-from ....glow_dialects.elements import compute_type, element_bytes
+from ....glow_dialects.elements import WORD, compute_type, element_bytes
 from ....glow_dialects.glow.embedding import EmbeddingBagOp, FusedEmbeddingBagOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View, affine
 from ....glow_dialects.glow_nest.body import Body
@@ -25,8 +25,6 @@ from ....glow_dialects.scalar import (
 )
 from ..registry import Kernel, kernel
 from ..schedules.blocking import rows_touched_early
-
-WORD = IntegerType(32, Signedness.UNSIGNED)
 
 
 @kernel(EmbeddingBagOp)

@@ -20,8 +20,9 @@ from xdsl.ir import SSAValue
 from ....glow_dialects import costs
 from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.nest import Nest
-from ....glow_dialects.glow_nest.schedule import Split, VectorSchedule
+from ....glow_dialects.glow_nest.schedule import AmxTile, Schedule, Split, VectorSchedule
 from ....glow_dialects.timings import TIMINGS
+from ..schedules.amx_tile import TilePlan
 
 Portions = Iterator[tuple[SSAValue, SSAValue]]
 """The first unit of a portion that a thread does, and the first behind it."""
@@ -181,3 +182,19 @@ def _cycles(nest: Nest, schedule: VectorSchedule) -> float:
     steps = prod(d.size for d in nest.reduced) if nest.reduction is not None else 0
     accesses = len(nest.operands) + len(nest.writes)
     return costs.nest(points, steps, nest.weight, accesses, schedule.lanes)
+
+
+def split_of(nest: Nest, schedule: Schedule, threads: int) -> Split | None:
+    """Returns how several threads divide a nest; None if one of them does it alone."""
+    if isinstance(schedule, AmxTile):
+        plan = TilePlan.of(nest, schedule)
+        terms = prod(d.size for d in nest.reduced if d is not plan.roles.parts)
+        steps = plan.units * (terms // plan.roles.quads)
+        return (
+            Split(0, 0)
+            if plan.units >= threads and steps >= TIMINGS.least_shared_amx_steps
+            else None
+        )
+    assert isinstance(schedule, VectorSchedule)
+    spans = [spans_of(nest, schedule, d) for d in schedule.order]
+    return choose_split(nest, schedule, spans, threads)
