@@ -103,7 +103,7 @@ class CompiledModel:
         self.compute_into(self._signature.arrays(input_feed), outputs)
 
     def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
-        """Does the work of `run_into` for inputs in their order, as `Signature.arrays` returns them."""
+        """Does the work of `run_into` for inputs as `Signature.arrays` returns them."""
         memory = self._signature.destinations(outputs)
         program = self._program
         if self._writes_directly and isinstance(program, InPlaceProgram):
