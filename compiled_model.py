@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import GlowError
+from .errors import GlowError, InputError
 from .interface.backend import Backend
 from .interface.memory_plan import MemoryPlan
-from .interface.program import Program
+from .interface.program import Program, WritingProgram
 from .interface.signature import Signature, TensorInfo
 from .runtime.peak_memory import peak_resident_bytes
 from .runtime.random_state import RandomState
@@ -49,6 +49,7 @@ class CompiledModel:
         self._stages_lock = threading.RLock()
         self._memory = memory
         self._program = program
+        self._declared = signature
         self._signature = signature.visible
         self._used = signature.used
         self._random = RandomState() if signature.is_random else None
@@ -86,6 +87,30 @@ class CompiledModel:
     def computed(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Returns all outputs for inputs in their order, as `Signature.arrays` returns them."""
         return self._used(self._program.run(self._given(inputs)))
+
+    def run_into(self, input_feed: Mapping[str, object], outputs: Mapping[str, np.ndarray]) -> None:
+        """
+        Runs the network and writes each output to the array that `outputs` has for its name: a
+        C-contiguous array of the exact shape and dtype, which shares no memory with others.
+
+        Raises InputError as `run` does, and for an output that is missing or does not fit.
+        """
+        arrays = self._signature.arrays(input_feed)
+        targets = [self._target(info, outputs) for info in self._signature.outputs]
+        if isinstance(self._program, WritingProgram) and self._signature is self._declared:
+            self._program.run_into(self._given(arrays), targets)
+            return
+        for target, found in zip(targets, self.computed(arrays), strict=True):
+            target[...] = found
+
+    def _target(self, info: TensorInfo, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        array = outputs.get(info.name)
+        if array is None or array.dtype != info.dtype or not info.fits(array.shape):
+            found = "none" if array is None else f"{array.dtype.name}{list(array.shape)}"
+            raise InputError(f"output {info.name!r}: expected an array {info}, found {found}")
+        if not (array.flags.c_contiguous and array.flags.writeable):
+            raise InputError(f"output {info.name!r}: expected a contiguous array to write to")
+        return array
 
     def _given(self, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """Returns all inputs of the program."""

@@ -42,6 +42,18 @@ class MeasuredProgram(Program, Protocol):
     def memory(self) -> ProgramMemory: ...
 
 
+@runtime_checkable
+class WritingProgram(Program, Protocol):
+    """A program that writes its results to given arrays. It is optional."""
+
+    def run_into(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        """
+        Runs once as `run` does, and writes the results to contiguous arrays of their exact shapes
+        and dtypes, which share no memory with each other or with inputs.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Restored:
     """A program that was compiled before, found in a cache."""

@@ -78,6 +78,13 @@ class CpuProgram:
             self._idle.append(space)
         return outputs
 
+    def run_into(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        space = self._workspace((*inputs, *outputs))
+        try:
+            self._run(self._weights_address, space.io, space.address)
+        finally:
+            self._idle.append(space)
+
     def run_timed(
         self, inputs: Sequence[np.ndarray], shape: Sequence[int]
     ) -> tuple[int, np.ndarray, int]:
@@ -108,13 +115,16 @@ class CpuProgram:
         # After each run, this code and its data are in no near cache, so it costs several times as
         # much as it seems to.
         outputs = [self._empty(shape, dtype) for shape, dtype in self._outputs]
-        arrays = (*inputs, *outputs)
+        return outputs, self._workspace((*inputs, *outputs))
+
+    def _workspace(self, arrays: Sequence[np.ndarray]) -> _Workspace:
+        """Returns a workspace that has the addresses of arrays."""
         try:
             space = self._idle.pop()
         except IndexError:
             space = _Workspace(self.plan.arena_bytes, len(arrays))
         space.io[:] = [address_of(array) for array in arrays]
-        return outputs, space
+        return space
 
 
 class _Workspace:
