@@ -35,7 +35,16 @@ from .modules import (
     Sequential,
     build,
 )
-from .parameters import Parameter, glorot_uniform, he_normal, normal, ones, uniform, zeros
+from .parameters import (
+    Initializer,
+    Parameter,
+    glorot_uniform,
+    he_normal,
+    normal,
+    ones,
+    uniform,
+    zeros,
+)
 from .tensor import Graph, Spec, Tensor, elementwise
 
 __all__ = [
@@ -45,6 +54,7 @@ __all__ = [
     "Dropout",
     "Embedding",
     "Graph",
+    "Initializer",
     "LayerNorm",
     "Linear",
     "MaxPool2d",

@@ -7,7 +7,7 @@ of a parameter is its path, such as `encoder.0.weight`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import prod
 from typing import TypeAlias
 
@@ -31,6 +31,10 @@ class Module:
 
     __call__: Callable[..., Tensor]
 
+    def children(self) -> Iterable[tuple[str, object]]:
+        """Returns what may have parameters, with its name in theirs."""
+        return vars(self).items()
+
     def parameters(self) -> dict[str, Parameter]:
         """Returns all parameters by name. One that has several places has the first name."""
         found: dict[Parameter, str] = {}
@@ -50,7 +54,7 @@ def _walk(name: str, value: object) -> Iterator[tuple[str, Parameter]]:
         case Parameter():
             yield name, value
         case Module():
-            for key, inner in vars(value).items():
+            for key, inner in value.children():
                 yield from _walk(f"{prefix}{key}", inner)
         case list() | tuple():
             for key, inner in enumerate(value):
@@ -97,9 +101,8 @@ class Sequential(Module):
             x = layer(x)
         return x
 
-    def parameters(self) -> dict[str, Parameter]:
-        found = super().parameters()
-        return {name.removeprefix("layers."): p for name, p in found.items()}
+    def children(self) -> Iterable[tuple[str, object]]:
+        return ((str(i), layer) for i, layer in enumerate(self.layers))
 
 
 class Linear(Module):
@@ -139,7 +142,7 @@ class Conv2d(Module):
     def __call__(self, x: Tensor) -> Tensor:
         weight = x.graph.parameter(self.weight)
         if self.bias is None:
-            bias = x.graph.formula("y[i] = 0.0", shape=[weight.shape[0]], element=x.element)
+            bias = x.graph.number(0.0, x, [weight.shape[0]])
         else:
             bias = x.graph.parameter(self.bias)
         return f.convolution(x, weight, bias, **self.window)

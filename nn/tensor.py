@@ -142,9 +142,13 @@ class Graph(Build):
             node.attributes[NAME] = StringAttr(name)
         return Tensor(self, self.add(node))
 
-    def number(self, number: Number, like: Tensor) -> Tensor:
-        """Returns a tensor of the type of another, with the same number everywhere."""
-        return Tensor(self, self.splat(number, like.value.type))
+    def number(self, number: Number, like: Tensor, shape: Sequence[int] | None = None) -> Tensor:
+        """
+        Returns a tensor with the same number everywhere, of the element type of another one, and of
+        its shape unless `shape` says another.
+        """
+        t = tensor_type(like.element, like.shape if shape is None else shape)
+        return Tensor(self, self.splat(number, t))
 
     def update(self, parameter: Parameter, value: Tensor) -> None:
         """Says which value a parameter without a gradient has after the step."""
@@ -323,9 +327,7 @@ def elementwise(operator: type[Node], *operands: Tensor | Number, **properties: 
     like = next(o for o in operands if isinstance(o, Tensor))
     shape = _common_shape(*(o.shape for o in operands if isinstance(o, Tensor)))
     spread = [
-        o.broadcast(shape)
-        if isinstance(o, Tensor)
-        else Tensor(like.graph, like.graph.splat(o, tensor_type(like.element, shape)))
+        o.broadcast(shape) if isinstance(o, Tensor) else like.graph.number(o, like, shape)
         for o in operands
     ]
     return like.graph.node(operator, *spread, **properties)

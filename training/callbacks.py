@@ -22,10 +22,8 @@ class EarlyStopping:
     def __call__(self, trainer: Trainer, report: Report) -> None:
         value = report.validation.get(self.monitor)
         if value is None:
-            known = ", ".join(report.validation) or "none: give `fit` validation data"
-            raise GlowError(
-                f"no value of the validation is called {self.monitor!r}; there are {known}"
-            )
+            known = ", ".join(report.validation) or "none without validation data"
+            raise GlowError(f"no value is called {self.monitor!r}; there are {known}")
         better = self.best is None or (value > self.best if self.largest else value < self.best)
         if better:
             self.best, self._waited = value, 0
