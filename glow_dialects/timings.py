@@ -228,10 +228,15 @@ class Timings:
 
     latency_rows: int = 4
     """Rows whose reductions hide each other's latency."""
-    queries: int = 8
-    """Positions of a query that meet the keys of an attention at a time."""
-    least_dense_queries: int = 16
-    """Positions of a query that repay transposing keys, and putting values together."""
+    queries: int = 48
+    """
+    Positions of a query that meet a block of keys at a time. Register tiles of 4, 6, 8 or 12 rows
+    divide it.
+    """
+    few_queries: int = 8
+    """The same for keys as they are, all at once."""
+    least_packed_queries: int = 16
+    """Positions of a query that repay packing keys and values into panels."""
     rows_ahead: int = 16
     """How many rows that indices name are prefetched before they are added."""
     narrow_panel_vectors: int = 2

@@ -161,6 +161,41 @@ def _convert_loop(op: scf.ForOp, fn: FunctionConverter, *, guarded: bool) -> Non
     fn.define_all(op.results, exit_block.args if guarded else final)
 
 
+@converts(scf.WhileOp)
+def convert_while(op: scf.WhileOp, fn: FunctionConverter) -> None:
+    """
+    Converts a loop whose first region decides, each time, whether the second one runs. No memref is
+    carried.
+    """
+    before, after = op.before_region.block, op.after_region.block
+    decision = before.last_op
+    if not isinstance(decision, scf.ConditionOp):
+        raise failure(op, "expected the first region to end with scf.condition")
+    initial = fn.values(op.arguments)
+    head = fn.new_block([v.type for v in initial])
+    with fn.inside(head) as deciding:
+        fn.define_all(before.args, head.args)
+        fn.convert_ops(before)
+        goes_on, values = fn.value(decision.condition), fn.values(decision.args)
+    body = fn.new_block([v.type for v in values])
+    exit_block = fn.new_block([v.type for v in values])
+    with fn.inside(body) as inner:
+        fn.define_all(after.args, body.args)
+        fn.convert_ops(after)
+        following = fn.values(_yielded(after))
+    outer = fn.scopes[-1]
+    branch(outer.block, head, initial)
+    branch_if(deciding.block, goes_on, (body, values), (exit_block, values))
+    branch(inner.block, head, following)
+    outer.block = exit_block
+    fn.define_all(op.results, exit_block.args)
+
+
+@converts(scf.ConditionOp)
+def convert_condition(op: scf.ConditionOp, fn: FunctionConverter) -> None:
+    """Leaves the decision and its values to the loop around it, which reads them."""
+
+
 @converts(scf.IfOp)
 def convert_if(op: scf.IfOp, fn: FunctionConverter) -> None:
     condition = fn.value(op.cond)

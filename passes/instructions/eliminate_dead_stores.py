@@ -26,7 +26,7 @@ from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
 from ..visited_operation import each
 from .loops import Body
-from .program import memref, overlap, programs, same_view, tidy
+from .program import memref, overlap, program_blocks, same_view, tidy
 
 
 class Liveness:
@@ -96,5 +96,5 @@ class EliminateDeadStoresPass(ModulePass):
     level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in programs(op):
-            eliminate_dead_stores(function.body.block)
+        for block in program_blocks(op):
+            eliminate_dead_stores(block)

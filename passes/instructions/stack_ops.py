@@ -59,7 +59,7 @@ from .loops import (
     is_loop,
     read_views,
 )
-from .program import Timeline, memref, overlap, programs, same_view, tidy
+from .program import Timeline, memref, overlap, program_blocks, same_view, tidy
 
 
 def is_reshaped(a: SSAValue, b: SSAValue) -> bool:
@@ -361,5 +361,5 @@ class StackOpsPass(ModulePass):
             raise PassFailedException(
                 f"expected operators that accept an epilogue, found {', '.join(unknown)}"
             )
-        for function in programs(op):
-            stack(function.body.block, self.max_ops, self.epilogues)
+        for block in program_blocks(op):
+            stack(block, self.max_ops, self.epilogues)
