@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import GlowError, InputError
+from .errors import GlowError
 from .interface.backend import Backend
 from .interface.memory_plan import MemoryPlan
-from .interface.program import Program, WritingProgram
-from .interface.signature import Signature, TensorInfo
+from .interface.program import InPlaceProgram, Program
+from .interface.signature import Outputs, Signature, TensorInfo
 from .runtime.peak_memory import peak_resident_bytes
 from .runtime.random_state import RandomState
 from .runtime.symbols import checked_sizes
+from .session import Session
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,9 +50,9 @@ class CompiledModel:
         self._stages_lock = threading.RLock()
         self._memory = memory
         self._program = program
-        self._declared = signature
         self._signature = signature.visible
         self._used = signature.used
+        self._writes_directly = signature.is_direct
         self._random = RandomState() if signature.is_random else None
         self._times = dict(times)
         self._sizes = dict(sizes or {})
@@ -88,29 +89,41 @@ class CompiledModel:
         """Returns all outputs for inputs in their order, as `Signature.arrays` returns them."""
         return self._used(self._program.run(self._given(inputs)))
 
-    def run_into(self, input_feed: Mapping[str, object], outputs: Mapping[str, np.ndarray]) -> None:
+    def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
         """
-        Runs the network and writes each output to the array that `outputs` has for its name: a
-        C-contiguous array of the exact shape and dtype, which shares no memory with others.
+        Runs the network and writes all outputs into memory of the caller.
 
-        Raises InputError as `run` does, and for an output that is missing or does not fit.
+        `outputs` are arrays, in the order of the outputs or by name, of exactly their shapes and
+        dtypes, C-contiguous and writable; or what exports such memory by DLPack, such as tensors
+        of PyTorch. They must share no memory with each other or with inputs. `input_feed` is that
+        of `run`. After the first call, a call allocates no arrays if its inputs need no conversion.
+
+        Raises InputError. If the data decides the shape of an output, it must be the right one.
         """
-        arrays = self._signature.arrays(input_feed)
-        targets = [self._target(info, outputs) for info in self._signature.outputs]
-        if isinstance(self._program, WritingProgram) and self._signature is self._declared:
-            self._program.run_into(self._given(arrays), targets)
+        self.compute_into(self._signature.arrays(input_feed), outputs)
+
+    def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
+        """Does the work of `run_into` for inputs as `Signature.arrays` returns them."""
+        memory = self._signature.destinations(outputs)
+        program = self._program
+        if self._writes_directly and isinstance(program, InPlaceProgram):
+            self._signature.expect_own_memory(memory, inputs)
+            program.run_into(self._given(inputs), memory)
             return
-        for target, found in zip(targets, self.computed(arrays), strict=True):
-            target[...] = found
+        found = self._signature.results(self.computed(inputs))
+        self._signature.copy_results(found, memory)
 
-    def _target(self, info: TensorInfo, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
-        array = outputs.get(info.name)
-        if array is None or array.dtype != info.dtype or not info.fits(array.shape):
-            found = "none" if array is None else f"{array.dtype.name}{list(array.shape)}"
-            raise InputError(f"output {info.name!r}: expected an array {info}, found {found}")
-        if not (array.flags.c_contiguous and array.flags.writeable):
-            raise InputError(f"output {info.name!r}: expected a contiguous array to write to")
-        return array
+    def for_inputs(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
+        """Returns the model for inputs of these shapes, in their order."""
+        return self
+
+    def session(self, state: Mapping[str, object] | None = None) -> Session:
+        """
+        Returns a session with a state of its own: a value for each input that is a state (see
+        `states` of `glow.compile`). They begin as zeros, or as the arrays in `state`, which are
+        copied. Raises InputError for wrong arrays.
+        """
+        return Session(self, state)
 
     def _given(self, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """Returns all inputs of the program."""
@@ -156,6 +169,17 @@ class CompiledModel:
                 raise GlowError(f"symbol {name} has the size {self._sizes[name]}, not {size}")
         return self
 
+    def warm_up(self, symbols: Iterable[Mapping[str, int]]) -> None:
+        """
+        Compiles the specializations that calls with these sizes will need, such as
+        `[{"batch": 1}, {"batch": 8}]`. Sizes with buckets are rounded up as those of calls are.
+
+        Raises GlowError for wrong symbols, if there are more specializations than are kept, and
+        what `glow.compile` raises; InputError for sizes out of their range.
+        """
+        for sizes in symbols:
+            self.specialize(sizes)
+
     @property
     def specializations(self) -> list[CompiledModel]:
         """The specializations that exist now. `specialize` makes and returns them."""
@@ -189,6 +213,11 @@ class CompiledModel:
         from .runtime.memory_plan import plan_of
 
         return plan_of(self.stages["allocated"])
+
+    def activation_bytes(self) -> int:
+        """Returns the bytes that a run needs in addition to inputs, outputs and weights."""
+        memory = self.memory
+        return 0 if memory is None else memory.arena_bytes
 
     @property
     def peak_memory(self) -> int:

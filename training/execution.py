@@ -72,7 +72,7 @@ class Execution:
             if name not in self._spare:
                 self._spare[name] = np.empty(info.shape, info.dtype)
             outputs[info.name] = self._spare[name]
-        model.run_into(feed, outputs)
+        model.run_into(outputs, feed)
         return float(outputs[LOSS])
 
     def accept(self, model: CompiledModel) -> None:

@@ -12,13 +12,12 @@ from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.blob import BlobAttr
-from ...glow_dialects.elements import is_float, is_integer, num_elements, tensor_type
+from ...glow_dialects.elements import WORD, is_float, is_integer, num_elements, tensor_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import DequantizeOp, StorageCastOp
-from ...glow_dialects.glow.random import WORD
 from ...glow_dialects.glow.shape import (
     BroadcastOp,
     ConcatOp,

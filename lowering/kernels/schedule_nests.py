@@ -24,7 +24,7 @@ from ...glow_dialects.glow_nest.schedule_text import with_loops
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from ...passes.levels import NESTS
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from ..tuned_schedules import load_schedules
 from .kernel_errors import for_kernels
 from .kernel_key import kernel_key

@@ -31,9 +31,10 @@ from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.arithmetic import AddOp
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp
+from ...glow_dialects.glow.control import WithBodies
 from ...glow_dialects.operator import element_of, shape_of
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 from .adjoints import ADJOINTS, TANGENTS
 from .rewriting import Build, attribute_dictionaries, failure
 
@@ -146,7 +147,7 @@ def dependents(block: Block, parameters: Sequence[Parameter]) -> set[SSAValue]:
     """Returns the values of floats that depend on parameters, through values of floats."""
     found = {p.value for p in parameters}
     for node in block.ops:
-        if isinstance(node, Node) and any(v in found for v in node.operands):
+        if isinstance(node, Node | WithBodies) and any(v in found for v in node.operands):
             found.update(r for r in node.results if _is_float(r))
     return found
 
@@ -155,7 +156,7 @@ def _path(value: SSAValue, dependent: set[SSAValue], parameters: Sequence[Parame
     """Returns the values from one to a parameter that it depends on."""
     names = {p.value: p.name for p in parameters}
     steps: list[str] = []
-    while value not in names and isinstance(value.owner, Node):
+    while value not in names and isinstance(value.owner, Node | WithBodies):
         steps.append(f"{value.owner.name} %{value.name_hint or '?'}")
         value = next(v for v in value.owner.operands if v in dependent)
     return " <- ".join([*steps, names.get(value, "")])
@@ -203,7 +204,7 @@ def gradients(
     """
     dependent = dependents(block, parameters)
     adjoints: dict[SSAValue, SSAValue] = {loss: seed}
-    nodes = [op for op in block.ops if isinstance(op, Node)]
+    nodes = [op for op in block.ops if isinstance(op, Node | WithBodies)]
     for node in each(reversed(nodes)):
         wanted = {i for i, v in enumerate(node.operands) if v in dependent}
         if not wanted or not any(r in adjoints for r in node.results):
@@ -220,7 +221,7 @@ class _Context:
 
 
 def _propagate(
-    node: Node,
+    node: Node | WithBodies,
     wanted: set[int],
     adjoints: dict[SSAValue, SSAValue],
     build: Build,
@@ -249,7 +250,8 @@ def add_tangents(graph: Graph, parameters: Sequence[Parameter]) -> None:
     dependent = dependents(graph.block, parameters)
     tangents = {p.value: graph.add_input(f"tangent.{p.name}", p.value) for p in parameters}
     build = Build()
-    for node in each([op for op in graph.block.ops if isinstance(op, Node)]):
+    nodes = [op for op in graph.block.ops if isinstance(op, Node | WithBodies)]
+    for node in each(nodes):
         known = {i: tangents[v] for i, v in enumerate(node.operands) if v in tangents}
         if not known or node.results[0] not in dependent:
             continue

@@ -35,9 +35,10 @@ from xdsl.traits import is_side_effect_free
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.base import DataParallel
 from ...glow_dialects.glow.constant import ConstantOp
+from ...glow_dialects.glow.control import bodies_within
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 
 VIEWS = (ReshapeOp, BroadcastOp, SliceOp)
 
@@ -279,3 +280,5 @@ class ScheduleNodesPass(ModulePass):
             if _is_graph(function):
                 assert isinstance(function, func.FuncOp)
                 schedule(function.body.block)
+                for body in bodies_within(function):
+                    schedule(body)

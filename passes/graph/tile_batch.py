@@ -68,7 +68,7 @@ from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...table import Table
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 from .rewriting import erase_if_dead
 
 N = TypeVar("N", bound=Node)
