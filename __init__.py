@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
+    from . import nn as nn
     from . import onnx_backend as onnx_backend
     from . import quantization as quantization
+    from . import training as training
     from .compiled_model import CompiledModel
     from .compiler import compile
     from .definitions import define
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from .host import HostManager
+    from .training.trainer import Trainer
 
 _EXPORTS = {
     "CompiledModel": "compiled_model",
@@ -55,6 +58,7 @@ _EXPORTS = {
     "QueueFullError": "errors",
     "RejectedError": "errors",
     "UnsupportedError": "errors",
+    "Trainer": "training.trainer",
 }
 
 __all__ = [
@@ -71,6 +75,7 @@ __all__ = [
     "QuantizationError",
     "QueueFullError",
     "RejectedError",
+    "Trainer",
     "UnsupportedError",
     "compile",
     "define",
@@ -78,7 +83,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("onnx_backend", "quantization")
+_MODULES = ("nn", "onnx_backend", "quantization", "training")
 """Parts of the package that need no import of their own."""
 
 

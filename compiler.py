@@ -22,10 +22,11 @@ from .errors import CutNeededError, GlowError, UnsupportedError, ValuesNeededErr
 from .interface.backend import Backend, find_backend, given_options
 from .model_forms import Model, Values
 from .nested_model import NestedModel
+from .runtime.buckets import BucketSizes
 from .runtime.object_cache import expect_cache
 from .runtime.options import at_least_one, expect_verify
-from .runtime.symbols import checked_sizes
-from .specialization import SymbolicModel
+from .runtime.symbols import checked_ranges
+from .specialization import SpecializationRules, SymbolicModel
 
 if TYPE_CHECKING:
     from .runtime.stages import Progress
@@ -35,12 +36,14 @@ def compile(
     model: Model,
     backend: str | Backend = "cpu",
     threads: int = 1,
-    symbols: Mapping[str, int] | None = None,
+    symbols: Mapping[str, int | tuple[int, int]] | None = None,
     cache: bool | str | Path = True,
     verify: bool | None = None,
     *,
     max_elements: int | None = None,
     max_specializations: int = 8,
+    max_specialization_bytes: int | None = None,
+    buckets: BucketSizes | Mapping[str, BucketSizes] | None = None,
     progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> CompiledModel:
@@ -59,10 +62,13 @@ def compile(
     - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with options
       of its own. `threads` is how many threads run the network together, and the other `options`
       are those of the backend; of `cpu`, the fields of `glow.runtime.cpu_options.CpuOptions`.
-    - `symbols`: sizes of symbolic dimensions of an ONNX model, such as `{"batch": 4}`. They are
-      fixed; those that are not named are taken from the inputs of each call.
+    - `symbols`: sizes of symbolic dimensions of an ONNX model, such as `{"batch": 4}`, which are
+      fixed, or the range that inputs may have, such as `{"batch": (1, 64)}`. Sizes that are not
+      fixed are taken from the inputs of each call.
     - `max_specializations`: for how many combinations of such sizes and values programs are kept:
-      those that were used last.
+      those that were used last, and that have at most `max_specialization_bytes` of activations.
+    - `buckets`: sizes that inputs are padded to with zeros: `"pow2"` or a list, for all symbols or
+      by symbol (`{"sequence": "pow2"}`). The network needs masks for that; a call checks this.
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
       directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
       directory. A network that is given as an ONNX file or its bytes and was compiled before, by
@@ -77,20 +83,41 @@ def compile(
     or types that are missing (it lists all of them), CompileError if a pass fails, and GlowError
     for wrong options.
     """
-    sizes = checked_sizes(symbols)
+    sizes, ranges = checked_ranges(symbols)
     expect_cache(cache)
     expect_verify(verify)
     limit = at_least_one("max_specializations", max_specializations)
-    most = None if max_elements is None else at_least_one("max_elements", max_elements)
+    limit_bytes = _at_least_one("max_specialization_bytes", max_specialization_bytes)
+    most = _at_least_one("max_elements", max_elements)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
     job = Compilation(model, target, most, verify, progress)
+    return _any_model(job, target, sizes, SpecializationRules(limit, limit_bytes, ranges, buckets))
+
+
+def _at_least_one(name: str, value: int | None) -> int | None:
+    return None if value is None else at_least_one(name, value)
+
+
+def _any_model(
+    job: Compilation, target: Backend, sizes: Mapping[str, int], rules: SpecializationRules
+) -> CompiledModel:
+    """
+    Returns a model of tensors, sequences or optional values. Raises GlowError if `rules` name
+    symbols of one that has none.
+    """
     try:
-        return _compiled(job, target, sizes, limit)
+        model = _compiled(job, target, sizes, rules)
     except UnsupportedError:
-        nested = None if sizes else _nested(job, target, limit)
+        nested = None if sizes else _nested(job, target, rules.limit)
         if nested is None:
             raise
-        return nested
+        model = nested
+    if rules.name_symbols and not isinstance(model, SymbolicModel):
+        raise GlowError(
+            "ranges of symbols and buckets are for models whose symbols get sizes at calls; "
+            "this model has none"
+        )
+    return model
 
 
 def _nested(job: Compilation, target: Backend, limit: int) -> NestedModel | None:
@@ -106,7 +133,7 @@ def _nested(job: Compilation, target: Backend, limit: int) -> NestedModel | None
 
 
 def _compiled(
-    job: Compilation, target: Backend, sizes: Mapping[str, int], limit: int
+    job: Compilation, target: Backend, sizes: Mapping[str, int], rules: SpecializationRules
 ) -> CompiledModel:
     if (found := job.restored(sizes)) is not None:
         return found
@@ -116,7 +143,7 @@ def _compiled(
             return job.specialized(sizes, values)
         except CutNeededError as cut:
             first = job.part(cut.first).specialized(sizes, values)
-            return _joined(job, target, limit, first, cut)
+            return _joined(job, target, rules.limit, first, cut)
 
     signature = job.symbolic_signature(sizes)
     if signature is None:
@@ -128,15 +155,15 @@ def _compiled(
                 raise
         except CutNeededError as cut:
             first = job.part(cut.first).specialized(sizes)
-            return _joined(job, target, limit, first, cut)
-    return SymbolicModel(target, signature, sizes, specialized, limit)
+            return _joined(job, target, rules.limit, first, cut)
+    return SymbolicModel(target, signature, sizes, specialized, rules)
 
 
 def _joined(
     job: Compilation, target: Backend, limit: int, first: CompiledModel, cut: CutNeededError
 ) -> CutModel:
     """Returns the model of both parts, of which the first is compiled."""
-    rest = _compiled(job.part(cut.rest), target, {}, limit)
+    rest = _compiled(job.part(cut.rest), target, {}, SpecializationRules(limit))
     known = {info.name: info for info in (*first.get_outputs(), *rest.get_outputs())}
     return CutModel(first, rest, [known[name] for name in job.output_names()])
 

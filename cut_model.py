@@ -75,6 +75,9 @@ class CutModel(CompiledModel):
     def memory(self) -> MemoryPlan | None:
         self._refuse("memory")
 
+    def activation_bytes(self) -> int:
+        return self.parts[0].activation_bytes()
+
     @property
     def times(self) -> dict[str, float]:
         self._refuse("times")

@@ -10,7 +10,7 @@ import numpy as np
 from .compiled_model import CompiledModel
 from .errors import GlowError, InputError, ValuesNeededError
 from .interface.backend import Backend
-from .interface.signature import Signature, TensorInfo
+from .interface.signature import Outputs, Signature, TensorInfo
 from .specialization import LatestUsed
 
 if TYPE_CHECKING:
@@ -88,6 +88,10 @@ class NestedModel(CompiledModel):
         found = dict(zip(names, model.run(None, parts), strict=True))
         results = [self._joined(info, found) for info in self._signature.outputs]
         return [results[i] for i in wanted]  # pyright: ignore[reportReturnType]
+
+    def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
+        """Raises GlowError: lists of arrays have no memory that a caller could own."""
+        raise GlowError("run_into needs a model whose inputs and outputs are arrays: use run")
 
     def _values(self, feed: Mapping[str, object]) -> dict[str, Value]:
         """Returns the values of all inputs. Raises InputError, as `Signature.arrays` does."""

@@ -31,7 +31,7 @@ from ..errors import CompileError
 from ..glow_dialects.machine import LINE_BYTES
 from ..passes.instructions.allocate import ARENA_SIZE
 from ..passes.levels import KERNELS
-from ..passes.looked_at import each
+from ..passes.visited_operation import each
 from ..wording import counted
 from .kernels.kernel_errors import expect_threads
 

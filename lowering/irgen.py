@@ -14,7 +14,9 @@ emitted in the order in which they stand (`glow-schedule-nodes` chooses that ord
 - every other node becomes the instruction that is derived from it, on newly allocated buffers.
 
 The function's results become arguments marked `glow.qualifier = "out"`, to which a copy at the end
-writes. Each allocation is freed right after its last use.
+writes. An argument with `glow.state = N` is a state: result N is its value at the next call. It
+becomes one argument marked `"inout"`, to which result N is copied after all other results. Each
+allocation is freed right after its last use.
 
 A branch or a loop becomes an instruction whose bodies are programs (`control_programs`).
 
@@ -23,6 +25,7 @@ New rules for nodes that only move data are registered with `@emits`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -35,17 +38,18 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..glow_dialects.elements import memref_of
 from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.shape import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp
-from ..glow_dialects.glow_inst.memory import QUALIFIER
+from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, RESULT
 from ..glow_dialects.views import borders, broadcast_view, slice_view
-from ..passes.instructions.program import tidy
+from ..passes.graph.states import states_of
+from ..passes.instructions.program import memref, tidy
 from ..passes.levels import GRAPH
-from ..passes.looked_at import each
+from ..passes.visited_operation import each
 from . import control_programs as _control_programs  # noqa: F401  (branches and loops)
 from .program_builder import BufferView, Program, emits, failure, memref_for
 
@@ -113,27 +117,56 @@ def _dictionaries(
     return [dict(a.data) for a in attributes]
 
 
-def _signature(graph: func.FuncOp) -> tuple[list[MemRefType], ArrayAttr[DictionaryAttr]]:
-    """
-    Returns the argument types and attributes of the program: the graph's inputs, then its outputs.
-    """
-    inputs, outputs = graph.function_type.inputs.data, graph.function_type.outputs.data
-    types: list[MemRefType] = []
-    for t in (*inputs, *outputs):
+def _memrefs(graph: func.FuncOp, types: Sequence[Attribute]) -> list[MemRefType]:
+    found: list[MemRefType] = []
+    for t in types:
         if not isinstance(t, TensorType):
             raise failure(graph, f"expected a function of tensors, found {graph.function_type}")
         if not t.has_static_shape():
             raise failure(graph, f"expected static shapes, found {t}")
-        types.append(memref_of(t))
-    attributes = [
-        DictionaryAttr({**given, QUALIFIER: StringAttr(qualifier)})
-        for qualifier, all_given in (
-            ("in", _dictionaries(graph.arg_attrs, len(inputs))),
-            ("out", _dictionaries(graph.res_attrs, len(outputs))),
-        )
-        for given in all_given
-    ]
+        found.append(memref_of(t))
+    return found
+
+
+def _signature(
+    graph: func.FuncOp, states: Mapping[int, int]
+) -> tuple[list[MemRefType], ArrayAttr[DictionaryAttr]]:
+    """
+    Returns the argument types and attributes of the program: the graph's inputs, then its outputs
+    without those of states.
+    """
+    inputs, outputs = graph.function_type.inputs.data, graph.function_type.outputs.data
+    types, results = _memrefs(graph, inputs), _memrefs(graph, outputs)
+    given = _dictionaries(graph.arg_attrs, len(inputs))
+    promised = _dictionaries(graph.res_attrs, len(outputs))
+    attributes: list[DictionaryAttr] = []
+    for i, about in enumerate(given):
+        qualifier = StringAttr("inout" if i in states else "in")
+        if i in states and NAME in promised[states[i]]:
+            about = {**about, RESULT: promised[states[i]][NAME]}
+        attributes.append(DictionaryAttr({**about, QUALIFIER: qualifier}))
+    for o, about in enumerate(promised):
+        if o not in states.values():
+            types.append(results[o])
+            attributes.append(DictionaryAttr({**about, QUALIFIER: StringAttr("out")}))
     return types, ArrayAttr(attributes)
+
+
+def _end(program: Program, results: Sequence[SSAValue], places: Mapping[int, BufferView]) -> None:
+    """
+    Copies results to the arguments that hold them, first those that are not states. A result that
+    lies in a state is saved before any state changes.
+    """
+    buffers = [place.buffer for place in places.values()]
+    found = {o: program.place(tensor) for o, tensor in enumerate(results)}
+    for o in places:
+        if found[o].buffer in buffers and found[o] != places[o]:
+            saved = program.allocate(memref_for(results[o]), results[o].name_hint)
+            program.copy(saved, found[o])
+            found[o] = saved
+    for o, place in places.items():
+        if found[o] != place:
+            program.copy(place, found[o])
 
 
 def generate(graph: func.FuncOp) -> func.FuncOp:
@@ -142,7 +175,8 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
 
     Raises CompileError for an operation that is not a node of the `glow` dialect.
     """
-    types, attributes = _signature(graph)
+    states = states_of(graph)
+    types, attributes = _signature(graph, states)
     block = Block(arg_types=types)
     program = Program(block)
     for tensor, argument in zip(graph.body.block.args, block.args, strict=False):
@@ -151,11 +185,14 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
     terminator = program.emit_graph(graph.body.block)
     if not isinstance(terminator, func.ReturnOp):
         raise failure(terminator, "expected the function to end with func.return")
-    for tensor, argument in zip(
-        terminator.operands, block.args[len(graph.body.block.args) :], strict=True
-    ):
+    count = len(graph.body.block.args)
+    outputs = [o for o in range(len(terminator.operands)) if o not in states.values()]
+    for o, argument in zip(outputs, block.args[count:], strict=True):
+        tensor = terminator.operands[o]
         argument.name_hint = tensor.name_hint
         program.copy(BufferView(argument, memref_for(tensor)), program.place(tensor))
+    places = {o: BufferView(a := block.args[i], memref(a)) for i, o in states.items()}
+    _end(program, terminator.operands, places)
     program.emit(func.ReturnOp())
     tidy(block)
     made = func.FuncOp(

@@ -18,7 +18,7 @@ from ..glow_dialects.glow_inst import INSTRUCTIONS
 from ..glow_dialects.glow_inst.memory import AllocActivationOp, TensorViewOp, WeightOp
 from ..glow_dialects.glow_inst.stacked import CopyOp
 from ..glow_dialects.views import view_through
-from ..passes.looked_at import each
+from ..passes.visited_operation import each
 from ..table import Table
 
 

@@ -23,8 +23,7 @@ import llvmlite.binding as llvm
 
 from ..errors import CompileError, GlowError
 from ..glow_dialects.machine import MachineDescription
-from .host_features import flattened, host_features
-from .host_machine import describe, with_host_caches
+from .host_machine import describe, flattened, host_features, with_host_caches
 
 OTHER_TRIPLES = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 """Where a CPU is looked for that the host's architecture does not have."""

@@ -123,7 +123,7 @@ class CpuBackend(Backend):
             return None
         weights = shared_segment(key, mapped_bytes(mapped))
         plan = LinkPlan(found.objects, found.arena_bytes)
-        program = CpuProgram(run, weights, key, plan, found.signature.outputs)
+        program = CpuProgram(run, weights, key, plan, found.signature)
         return Restored(program, found.signature, found.memory)
 
     def _details(self, target: Target) -> list[str]:

@@ -32,6 +32,7 @@ from ..glow_dialects.glow_inst.memory import (
     DeallocActivationOp,
     TensorViewOp,
     WeightOp,
+    is_input,
 )
 from ..glow_dialects.glow_inst.stacked import CopyOp, StackedOp
 from ..glow_dialects.glow_nest.affine import Buffer
@@ -52,24 +53,24 @@ def run_program(
     observe: Callable[[SSAValue, np.ndarray], None],
 ) -> list[np.ndarray]:
     """
-    Runs `main` on one array for each input argument and None for each output; returns the outputs.
+    Runs `main` on one array for each argument, None for each output; returns the final array of
+    each argument. Given arrays do not change.
 
     Raises CompileError if an instruction overwrites elements that it still reads, or a buffer or
     view lies outside its memory.
     """
     memory = _Memory(_arena_size(main))
-    outputs: list[np.ndarray] = []
     for argument, array in zip(main.body.block.args, arguments, strict=True):
         t = _memref(argument)
         if array is not None:
-            memory.add(argument, _spread(array, t))
-            continue
-        memory.add(argument, _garbage(type_bytes(t)).view(numpy_dtype(t.element_type)))
-        outputs.append(memory.arrays[argument])
+            flat = _spread(array, t)
+            memory.add(argument, flat if is_input(argument) else flat.copy())
+        else:
+            memory.add(argument, _garbage(type_bytes(t)).view(numpy_dtype(t.element_type)))
     if not isinstance(main.body.block.last_op, func.ReturnOp):
         raise CompileError("expected the function main to end with func.return")
     _run_block(main.body.block, memory, observe)
-    return [o.copy() for o in outputs]
+    return [memory.arrays[a].copy() for a in main.body.block.args]
 
 
 def _run_block(

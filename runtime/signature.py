@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import (
@@ -11,13 +12,12 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     IntegerAttr,
     MemRefType,
-    StringAttr,
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
 
 from ..errors import ModelError
-from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER
+from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, RESULT, STATE
 from ..glow_dialects.operator import text_of, to_python
 from ..interface.signature import Count, IndexRange, Signature, TensorInfo
 from ..semantics.arrays import interface_dtype
@@ -70,20 +70,37 @@ def is_program(main: FuncOp) -> bool:
 
 def _signature_of_program(main: FuncOp) -> Signature:
     """
-    Returns the signature of an instruction program, whose arguments are qualified as inputs and
-    outputs.
+    Returns the signature of an instruction program, whose arguments are qualified as inputs,
+    outputs, and states, which are both.
     """
 
-    def infos(qualifier: str, kind: str) -> tuple[TensorInfo, ...]:
+    def infos(qualifiers: Sequence[str], kind: str) -> tuple[TensorInfo, ...]:
         attributes = main.arg_attrs.data if main.arg_attrs is not None else ()
         chosen = [
             (TensorType(t.element_type, t.get_shape()), about)
             for t, about in zip(main.function_type.inputs, attributes, strict=False)
-            if isinstance(t, MemRefType) and about.data.get(QUALIFIER) == StringAttr(qualifier)
+            if isinstance(t, MemRefType) and text_of(about.data.get(QUALIFIER)) in qualifiers
         ]
         return _infos([t for t, _ in chosen], ArrayAttr(about for _, about in chosen), kind)
 
-    return Signature(infos("in", "input"), infos("out", "output"))
+    inputs, outputs = infos(("in", "inout"), "input"), list(infos(("out",), "output"))
+    for info in sorted((i for i in inputs if i.state is not None), key=lambda i: i.state or 0):
+        kept = replace(info, name=_result_name(main, info), state=None, ranges=())
+        outputs.insert(info.state or 0, kept)
+    return Signature(inputs, tuple(outputs))
+
+
+def _result_name(main: FuncOp, info: TensorInfo) -> str:
+    """Returns the name of the output that is the next value of a state."""
+    attributes = main.arg_attrs.data if main.arg_attrs is not None else ()
+    for about in attributes:
+        if _number(about.data.get(STATE)) == info.state:
+            return text_of(about.data.get(RESULT)) or f"output_{info.state}"
+    return f"output_{info.state}"
+
+
+def _number(attribute: Attribute | None) -> int | None:
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else None
 
 
 def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
@@ -118,8 +135,9 @@ def _infos(
         ranges = index_ranges(about.get(RANGES))
         shape, count = list(t.get_shape()), _count(about.get(COUNT))
         dtype = interface_dtype(t.element_type)
-        limit = text_of(about.get(LIMIT))
-        infos.append(TensorInfo(text, shape, dtype, ranges, count, RANDOM in about, limit))
+        state, limit = _number(about.get(STATE)), text_of(about.get(LIMIT))
+        random = RANDOM in about
+        infos.append(TensorInfo(text, shape, dtype, ranges, count, random, state, limit))
     return tuple(infos)
 
 

@@ -116,7 +116,7 @@ def _finish(build: GraphBuilder, bodies: Sequence[ConvertedBody]) -> list[SSAVal
         erase_dead(body.block, body.results)
         body.block.add_op(YieldOp(*body.results))
     outside = list(dict.fromkeys(v for body in bodies for v in _from_outside(body.block)))
-    captured = [v for v in outside if not _is_constant(v)]
+    captured = [v for v in outside if not _is_constant(build, v)]
     if any(v in build.counted for v in captured):
         raise SizeNeeded()
     for body in bodies:
@@ -147,10 +147,13 @@ def _from_outside(block: Block) -> Iterable[SSAValue]:
                 yield value
 
 
-def _is_constant(value: SSAValue) -> bool:
+def _is_constant(build: GraphBuilder, value: SSAValue) -> bool:
+    """Returns whether a value is a constant that stays one, or repeats one."""
     owner = value.owner
     if isinstance(owner, BroadcastOp):
-        return _is_constant(owner.input)
+        return _is_constant(build, owner.input)
+    if build.parameters is not None and value in build.parameters:
+        return False
     return isinstance(owner, ConstantOp | SplatOp)
 
 

@@ -9,17 +9,16 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr, TensorType
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.blob import BlobAttr
-from ...glow_dialects.elements import is_integer, num_elements, tensor_type
+from ...glow_dialects.elements import WORD, is_float, is_integer, num_elements, tensor_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.logic import CastOp, OrOp
 from ...glow_dialects.glow.quantization import DequantizeOp, StorageCastOp
-from ...glow_dialects.glow.random import WORD
 from ...glow_dialects.glow.shape import (
     BroadcastOp,
     ConcatOp,
@@ -83,6 +82,11 @@ class GraphBuilder:
         self.block = block
         """The block to which nodes are appended: the graph, or the body of a branch or loop."""
         self.max_elements = max_elements
+        self.parameters: set[SSAValue] | None = None
+        """
+        The initializers of floats that stay as they are, because they are to be trained; None if
+        all constants may be folded.
+        """
         self.indices: list[Indices] = []
         self.counted: dict[SSAValue, Counted] = {}
         """Values with a dimension that is not used as a whole."""
@@ -143,6 +147,8 @@ class GraphBuilder:
 
     def _fold(self, node: Node) -> Node | None:
         """Returns the value of a node as a constant, if it has one that takes little memory."""
+        if self.parameters and any(o in self.parameters for o in node.operands):
+            return None
         owner = node.operands[0].owner if node.operands else None
         if isinstance(owner, SplatOp) and isinstance(node, _SAME_EVERYWHERE):
             return SplatOp.of(result_types=[node.result.type], value=owner.value)
@@ -178,6 +184,14 @@ class GraphBuilder:
 
     def constant(self, array: np.ndarray) -> SSAValue:
         return self.add(make_constant(array))
+
+    def initializer(self, node: Node, name: str) -> SSAValue:
+        """Appends the constant of an initializer."""
+        value = self.add_constant(node)
+        if self.parameters is not None and is_float(element(value)) and shape(value):
+            node.attributes["glow.name"] = StringAttr(name)
+            self.parameters.add(value)
+        return value
 
     def splat(self, number: bool | float, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Returns a tensor with `number` everywhere."""

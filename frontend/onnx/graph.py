@@ -103,7 +103,7 @@ class Scope:
         if name not in self.values and name in self.initializers:
             self.values[name] = None  # should the next line raise
             node = self._weights.constant(self.initializers[name], f"initializer {name!r}")
-            self.define(name, self._builder.add_constant(node))
+            self.define(name, self._builder.initializer(node, name))
         if name not in self.values and self._outer is not None:
             return self._outer.find(name)
         return self.values[name]

@@ -46,6 +46,10 @@ _BYTES = IntegerAttr.constr(i64)
 
 NAME = "glow.name"
 QUALIFIER = "glow.qualifier"
+STATE = "glow.state"
+"""The attribute of an argument that is a state: the number of the result that is its next value."""
+RESULT = "glow.result"
+"""The attribute of an argument of a program that is a state: the name of that result."""
 
 
 def argument_attributes(argument: BlockArgument) -> dict[str, object]:

@@ -29,7 +29,7 @@ from ...passes.collector import without_garbage_collection
 from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.instructions.program import in_order
 from ...passes.levels import PLANNED
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from .instructions import Parameter, Signature, describe, signature_of
 from .kernel_errors import expect_threads
 from .main import main_of, planned_size

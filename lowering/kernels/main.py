@@ -31,7 +31,7 @@ from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier
 from ...glow_dialects.glow_nest.call import CallOp
 from ...glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.instructions.program import in_order
-from ...passes.looked_at import look_at
+from ...passes.visited_operation import visit
 from ..threads import BARRIER, NEXT
 from .codegen.emit import Emitter
 from .codegen.types import INDEX
@@ -119,7 +119,7 @@ class _Main:
     def run(self, block: Block) -> None:
         """Emits the calls of a program."""
         for op in block.ops:
-            look_at(op)
+            visit(op)
             match op:
                 case CallOp():
                     self._call(op, self._kernels[op.callee.string_value()])

@@ -263,8 +263,8 @@ class Kernel:
         else:
             self.map(dims, write, (read,), convert(X, element))
 
-    def announce(self, dims: Sequence[Dim], read: Access) -> None:
-        """Announces what nests after this one read: it is prefetched."""
+    def touch(self, dims: Sequence[Dim], read: Access) -> None:
+        """Prefetches the elements that a later nest reads."""
         self.nest(Nest(tuple(dims), (), Body((), ()), (read,)))
 
     def fill(self, view: View, value: float) -> None:

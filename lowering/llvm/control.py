@@ -14,10 +14,9 @@ from xdsl.dialects.builtin import MemRefType, SymbolRefAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.elements import offset_of
-from .failure import failure
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
-from .types import convert_type, element_size, i32, index_array, int_attr
+from .types import convert_type, element_size, failure, i32, index_array, int_attr
 
 _NSW = {"overflowFlags": int_attr(1, i32)}
 

@@ -24,7 +24,7 @@ from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.quant import QuantizedType
 from ...glow_dialects.vta import RegionKind
 from ...passes.instructions.loops import read_views
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from .buffers import (
     Buffers,
     Definition,

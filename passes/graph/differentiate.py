@@ -34,7 +34,7 @@ from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.control import WithBodies
 from ...glow_dialects.operator import element_of, shape_of
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 from .adjoints import ADJOINTS, TANGENTS
 from .rewriting import Build, attribute_dictionaries, failure
 
@@ -185,20 +185,32 @@ def add_gradients(graph: Graph, of: str, parameters: Sequence[Parameter], seeded
             "reduce it, or give a seed with seed=true"
         )
     build = Build()
-    dependent = dependents(graph.block, parameters)
-    adjoints: dict[SSAValue, SSAValue] = {loss: _seed(graph, name, loss, build)}
-    nodes = [op for op in graph.block.ops if isinstance(op, Node | WithBodies)]
+    seed = _seed(graph, name, loss, build)
+    found = gradients(graph.block, loss, seed, parameters, build)
+    for parameter, gradient in zip(parameters, found, strict=True):
+        if gradient is None:
+            gradient = build.splat(0.0, parameter.value.type)
+        graph.add_result(f"grad.{parameter.name}", gradient)
+    graph.insert(build)
+
+
+def gradients(
+    block: Block, loss: SSAValue, seed: SSAValue, parameters: Sequence[Parameter], build: Build
+) -> list[SSAValue | None]:
+    """
+    Builds and returns the adjoint of each parameter for the adjoint `seed` of a value of a block;
+    None for those on which the value does not depend. Raises CompileError for an operator without
+    a rule.
+    """
+    dependent = dependents(block, parameters)
+    adjoints: dict[SSAValue, SSAValue] = {loss: seed}
+    nodes = [op for op in block.ops if isinstance(op, Node | WithBodies)]
     for node in each(reversed(nodes)):
         wanted = {i for i, v in enumerate(node.operands) if v in dependent}
         if not wanted or not any(r in adjoints for r in node.results):
             continue
         _propagate(node, wanted, adjoints, build, _Context(loss, dependent, parameters))
-    for parameter in parameters:
-        found = adjoints.get(parameter.value)
-        if found is None:
-            found = build.splat(0.0, parameter.value.type)
-        graph.add_result(f"grad.{parameter.name}", found)
-    graph.insert(build)
+    return [adjoints.get(parameter.value) for parameter in parameters]
 
 
 @dataclass(frozen=True)

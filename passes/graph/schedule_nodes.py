@@ -38,7 +38,7 @@ from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.control import bodies_within
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 
 VIEWS = (ReshapeOp, BroadcastOp, SliceOp)
 

@@ -27,7 +27,7 @@ from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp, WeightOp
 from ...glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE, WEIGHTS_SIZE
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .memory_planner import Lifetime, align, lower_bound, plan_arena
 from .program import in_order, memref, programs
 

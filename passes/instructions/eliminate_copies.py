@@ -8,7 +8,9 @@ uses
    the destination view instead, so that the producer writes there directly: into its part of a
    concatenation, into the inside of a padded buffer, or into an output. This is right if nothing
    touches those elements of D between the first use of S and the copy, nothing writes them between
-   the copy and the last use of S, and S is not written after the copy.
+   the copy and the last use of S, and S is not written after the copy. A copy from D into S that
+   leaves elements where they are, once S lies in D, does not count: the part of a state that a
+   call keeps.
 2. *Readers of D read S.* D is an activation that only this copy writes, completely. Every
 instruction
    that reads D reads the source view instead. This is right if nothing writes those elements of S
@@ -38,9 +40,9 @@ from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...glow_dialects.glow_inst.stacked import CopyOp
 from ...glow_dialects.views import is_whole, view_through
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .loops import SPLAT
-from .program import OperandAccess, Timeline, memref, program_blocks, same_view, tidy
+from .program import OperandAccess, Timeline, memref, overlap, program_blocks, same_view, tidy
 
 
 def takes_all(view: SSAValue) -> bool:
@@ -107,11 +109,28 @@ def write_in_place(timeline: Timeline, copy: CopyOp) -> bool:
     if any(timeline.accesses(buffer, slot + 1, writes=True)):
         return False
     _hoist_fill(timeline, buffer_of(dest), first, slot)
-    if timeline.conflicts(dest, True, first, slot) or timeline.conflicts(
+    if _is_touched(timeline, buffer, dest, first, slot) or timeline.conflicts(
         dest, False, slot + 1, last + 1
     ):
         return False
     return move_buffer(timeline, buffer, dest)
+
+
+def _is_touched(timeline: Timeline, buffer: SSAValue, dest: SSAValue, first: int, end: int) -> bool:
+    """
+    Returns whether something from slot `first` up to `end` touches elements of `dest`, other than
+    a copy to the place in `buffer` that those elements are to have.
+    """
+    for access in timeline.accesses(buffer_of(dest), first, end):
+        op = access.instruction
+        stays = (
+            isinstance(op, CopyOp)
+            and buffer_of(op.dest) is buffer
+            and view_through(memref(dest), memref(op.dest)) == access.value.type
+        )
+        if not stays and overlap(access.value, dest):
+            return True
+    return False
 
 
 def read_from_source(timeline: Timeline, copy: CopyOp) -> bool:

@@ -24,7 +24,7 @@ from ...glow_dialects.glow_inst.memory import is_input
 from ...glow_dialects.glow_inst.stacked import StackedOp
 from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .loops import Body
 from .program import memref, overlap, program_blocks, same_view, tidy
 

@@ -28,7 +28,7 @@ from ...glow_dialects.glow_inst.instruction import Instruction
 from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...lazy import lazy_property
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .loops import SPLAT
 from .program import OperandAccess, Timeline, memref, overlap, program_blocks, tidy
 

@@ -30,7 +30,7 @@ from ...glow_dialects.glow_inst.memory import (
     argument_attributes,
 )
 from ...glow_dialects.views import may_overlap
-from ..looked_at import each
+from ..visited_operation import each
 
 _KNOWN = (
     *(Instruction, AllocActivationOp, DeallocActivationOp, TensorViewOp, WeightOp),

@@ -27,7 +27,7 @@ from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...glow_dialects.glow_inst.stacked import CopyOp
 from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .eliminate_copies import move_buffer, moved_views, takes_all
 from .loops import accepts_epilogue, as_inout, is_loop, read_views
 from .program import Timeline, memref, program_blocks, same_view, tidy

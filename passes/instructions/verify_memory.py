@@ -40,7 +40,7 @@ from ...glow_dialects.glow_inst.memory import (
 from ...glow_dialects.plan_attributes import ARENA_SIZE
 from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .allocate import lifetimes_of
 from .memory_planner import check_no_overlap
 from .program import blocks_within, in_order, memref, overlap, programs

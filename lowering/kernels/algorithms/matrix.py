@@ -11,7 +11,7 @@ from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import (
     finishes_apart,
-    repays_turning,
+    repays_transposing,
     rows_finished_together,
     rows_of_panels,
 )
@@ -33,7 +33,7 @@ def matmul(k: Kernel) -> None:
     if k.call.get("transpose_rhs"):
         rhs = _swapped(rhs)
     terms = lhs.shape[-1]
-    if rhs.strides[-1] != 1 and repays_turning(lhs.shape[-2], terms):
+    if rhs.strides[-1] != 1 and repays_transposing(lhs.shape[-2], terms):
         rhs = _dense(k, rhs)
     i, j, t = Dim("i", lhs.shape[-2]), Dim("j", rhs.shape[-1]), Dim("t", terms)
     element = compute_type(k.element)

@@ -36,8 +36,7 @@ class ReadWhatIsUsed(RewritePattern):
         left = [
             i
             for i, value in enumerate(op.reads)
-            if isinstance(value.owner, ConstantOp | SplatOp)
-            or not any(body.args[first + i].uses for body in op.bodies())
+            if _is_copied(value) or not any(body.args[first + i].uses for body in op.bodies())
         ]
         if not left:
             return
@@ -46,6 +45,12 @@ class ReadWhatIsUsed(RewritePattern):
             for i in reversed(left):
                 _forget(body, body.args[first + i], op.reads[i].owner)
         rewriter.replace_op(op, _with_reads(op, reads))
+
+
+def _is_copied(value: SSAValue) -> bool:
+    """Returns whether a value is a constant, and not one that has a name because it is trained."""
+    owner = value.owner
+    return isinstance(owner, ConstantOp | SplatOp) and "glow.name" not in owner.attributes
 
 
 def _forget(body: Block, argument: SSAValue, owner: Operation | Block) -> None:

@@ -16,11 +16,11 @@ from glow.glow_dialects.formula.rewriting import with_order
 from glow.glow_dialects.formula.syntax import (
     PRECEDENCE,
     REDUCTIONS,
-    Access,
     Binary,
     Bound,
     Call,
     Choice,
+    ElementAccess,
     Equation,
     Formula,
     Index,
@@ -57,7 +57,7 @@ def larger(inner: st.SearchStrategy) -> st.SearchStrategy:
     )
     functions = st.sampled_from(["exp", "clamp", "f32", "size"])
     return st.one_of(
-        st.builds(Access, NAMES, indices, st.one_of(st.none(), inner)),
+        st.builds(ElementAccess, NAMES, indices, st.one_of(st.none(), inner)),
         st.builds(Call, functions, st.lists(inner, max_size=3).map(tuple)),
         st.builds(Unary, st.sampled_from(["-", "not"]), inner),
         st.builds(Binary, st.sampled_from(sorted(PRECEDENCE)), inner, inner),

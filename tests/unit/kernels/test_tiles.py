@@ -16,7 +16,7 @@ from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
 from glow.glow_dialects.timings import TIMINGS
-from glow.lowering.host_features import host_features, request_tiles
+from glow.lowering.host_machine import host_features, request_tiles
 from glow.lowering.kernels.codegen import amx_nest
 from glow.lowering.kernels.schedules.amx_groups import groups_of
 from glow.lowering.kernels.schedules.amx_tile import TilePlan, plan_tiles

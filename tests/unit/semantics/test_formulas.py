@@ -44,7 +44,12 @@ from glow.glow_dialects.glow.resampling import ResampleOp, SampleOp
 from glow.glow_dialects.glow.shape import BroadcastOp, GatherOp, PadOp, SliceOp, TransposeOp
 from glow.glow_dialects.glow.structured import Structured
 from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
-from glow.glow_dialects.glow_cpu.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
+from glow.glow_dialects.glow_cpu.blocked import (
+    BlockedAvgPoolOp,
+    BlockedConvolutionOp,
+    BlockedDepthwiseConvolutionOp,
+    BlockedMaxPoolOp,
+)
 from glow.glow_dialects.glow_cpu.dot import DotMatMulOp
 from glow.glow_dialects.glow_cpu.narrow_weights import PackedBlockQuantizedMatMulOp
 from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
@@ -100,6 +105,12 @@ CASES: list[Case] = [
     (MaxPoolOp, floats((2, 3, 7), dtype=F16), windows(1, 2, (1, 1)) | {"kernel": (3,)}),
     (MaxPoolOp, [((1, 2, 7, 5), I8)],
      windows(2, 2, (1, 0, 0, 1)) | {"kernel": (3, 2), "ceil_mode": True}),
+    (BlockedConvolutionOp, floats((2, 2, 7, 5, 3), (3, 2, 3, 2, 3, 4), (3, 4)),
+     {"strides": (2, 1), "dilations": (1, 2)}),
+    (BlockedConvolutionOp, floats((1, 3, 7, 5), (2, 3, 3, 1, 4), (2, 4)),
+     {"strides": (1, 2), "dilations": (2, 1)}),
+    (BlockedDepthwiseConvolutionOp, [((1, 3, 7, 2), U8), ((3, 4, 2), I8), ((3, 2), I32)],
+     {"strides": (2,), "dilations": (1,)}),
     (BlockedMaxPoolOp, floats((1, 2, 7, 5, 4)), windows(2, 2, (1, 0, 0, 1)) | {"kernel": (3, 2)}),
     (BlockedAvgPoolOp, floats((1, 2, 7, 5, 4)), windows(2, 2, (1, 1, 1, 1)) | {"kernel": (3, 2)}),
     (AvgPoolOp, floats((1, 2, 7, 6)), windows(2, 2, (1, 1, 0, 1)) | {"kernel": (3, 2)}),
