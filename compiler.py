@@ -20,7 +20,7 @@ from .compiled_model import CompiledModel
 from .cut_model import CutModel
 from .errors import CutNeededError, GlowError, UnsupportedError, ValuesNeededError
 from .interface.backend import Backend, find_backend, given_options
-from .model_forms import Model, Values
+from .model_forms import CompilationRequest, Model, Values
 from .nested_model import NestedModel
 from .runtime.buckets import BucketSizes
 from .runtime.object_cache import expect_cache
@@ -90,7 +90,7 @@ def compile(
     limit_bytes = _at_least_one("max_specialization_bytes", max_specialization_bytes)
     most = _at_least_one("max_elements", max_elements)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
-    job = Compilation(model, target, most, verify, progress)
+    job = Compilation(CompilationRequest(model, target, most, verify, progress))
     return _any_model(job, target, sizes, SpecializationRules(limit, limit_bytes, ranges, buckets))
 
 
