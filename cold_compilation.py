@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .errors import (
     CutNeededError,
@@ -19,7 +20,7 @@ from .errors import (
 )
 from .interface.signature import Signature, TensorInfo
 from .loading import load_model, onnx_frontend
-from .model_forms import NO_VALUES, CompilationRequest, Values
+from .model_forms import NO_VALUES, Values
 from .passes.collector import without_garbage_collection
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.resume import remaining_stages

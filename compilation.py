@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .errors import ModelError
 from .interface.signature import Signature, TensorInfo
 from .lazy import lazy_property
-from .model_forms import NO_VALUES, CompilationRequest, Values
+from .model_forms import NO_VALUES, Values
 from .runtime.environment import verifies
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.saved_program import find_signature, store_signature

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .compilation import Compilation
+from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .cut_model import CutModel
 from .errors import CutNeededError, GlowError, UnsupportedError, ValuesNeededError
 from .interface.backend import Backend, find_backend, given_options
-from .model_forms import CompilationRequest, Model, Values
+from .model_forms import Model, Values
 from .nested_model import NestedModel
 from .runtime.buckets import BucketSizes
 from .runtime.object_cache import expect_cache

@@ -9,10 +9,10 @@ import onnx
 import pytest
 from glow.frontend.onnx import import_onnx
 from glow.runtime.interpreter import interpret
+from glow.tests.unit.frontend.import_problems import problems
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from .models import model, node, value
-from .test_unsupported import problems
 
 I64, BOOL = TensorProto.INT64, TensorProto.BOOL
 
