@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..errors import GlowError
 from ..frontend.onnx.export import export_onnx
 from ..nn.functions import RANDOM
-from ..nn.tensor import Described, Graph
+from ..nn.tensor import Described, Graph, Tensor
 from .checkpoint import read_checkpoint, write_checkpoint
 from .data import Batch, Dataset, batches_of
 from .execution import Execution, examples, weighted_means
@@ -115,7 +115,8 @@ class Trainer:
     ) -> list[Report]:
         """
         Trains until `epochs` epochs are done, those before a checkpoint included, or until a
-        callback stops it. Returns a report of each epoch.
+        callback stops it. Returns a report of each epoch. The parameters of a module then have
+        their new values.
 
         - `dataset`: `Batches`, another object with `epoch(number)`, or an iterable of pairs of
           inputs and targets.
@@ -146,6 +147,7 @@ class Trainer:
                 self.save(checkpoint)
             for callback in callbacks:
                 callback(self, reports[-1])
+        self.network.keep(self.parameters)
         return reports
 
     def stop(self) -> None:
@@ -234,21 +236,31 @@ class Trainer:
         kept = {name: array for name, array in state.items() if not name.startswith(GRADIENT)}
         return {**self.network.values, **kept}
 
-    def graph(self, inputs: Mapping[str, Described]) -> ModuleOp:
+    def graph(
+        self, inputs: Mapping[str, Described], then: Callable[..., Tensor] | None = None
+    ) -> ModuleOp:
         """
         Returns the graph of the network with the trained parameters, which `glow.compile` takes.
-        `inputs` has a shape for each input by name, or an array like it, in the order of the model.
+
+        - `inputs`: a shape for each input by name, or an array like it, in the order of the model.
+        - `then`: what is computed of the outputs, such as `nn.softmax`, if the loss takes scores.
         """
         self.network.keep(self.parameters)
         graph = Graph(names=self.network.names)
         given = [graph.input(name, described) for name, described in inputs.items()]
         for name, array in self.network.values.items():
             graph.parameters[name] = graph.array(array, name)
-        return graph.finish(self.network.outputs(graph, given))
+        outputs = self.network.outputs(graph, given)
+        return graph.finish(outputs if then is None else {"output": then(*outputs.values())})
 
-    def export(self, path: str | Path, inputs: Mapping[str, Described]) -> None:
+    def export(
+        self,
+        path: str | Path,
+        inputs: Mapping[str, Described],
+        then: Callable[..., Tensor] | None = None,
+    ) -> None:
         """
-        Writes the trained network as an ONNX model. `inputs` is as `graph` takes it. Raises
+        Writes the trained network as an ONNX model; the arguments are those of `graph`. Raises
         UnsupportedError for operators that ONNX cannot express.
         """
-        onnx.save(export_onnx(self.graph(inputs)), path)
+        onnx.save(export_onnx(self.graph(inputs, then)), path)
