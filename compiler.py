@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .compilation import Compilation
+from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .cut_model import CutModel
 from .errors import CutNeededError, GlowError, UnsupportedError, ValuesNeededError
@@ -90,7 +91,7 @@ def compile(
     limit_bytes = _at_least_one("max_specialization_bytes", max_specialization_bytes)
     most = _at_least_one("max_elements", max_elements)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
-    job = Compilation(model, target, most, verify, progress)
+    job = Compilation(CompilationRequest(model, target, most, verify, progress))
     return _any_model(job, target, sizes, SpecializationRules(limit, limit_bytes, ranges, buckets))
 
 

@@ -12,22 +12,20 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from .compiled_model import CompiledModel
 from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend
-from .interface.memory_plan import MemoryPlan
 from .interface.signature import Outputs, Signature, TensorInfo
 from .runtime.buckets import BucketSizes, checked_buckets, cut, expect_same, padded
 from .runtime.symbols import Binding, SizeRange, checked_sizes
+from .several_programs import SeveralPrograms
 
 if TYPE_CHECKING:
     from .interface.time_profile import TimeProfile
-    from .runtime.stages import Stages
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -152,7 +150,21 @@ class DecidingInputs:
         }
 
 
-class SymbolicModel(CompiledModel):
+class SpecializedModel(SeveralPrograms):
+    """A network whose programs are made when calls need them, each for inputs of one kind."""
+
+    _kept: LatestUsed[Any, CompiledModel]
+
+    @property
+    def specializations(self) -> list[CompiledModel]:
+        return self._kept.values()
+
+    @property
+    def max_specializations(self) -> int:
+        return self._kept.limit
+
+
+class SymbolicModel(SpecializedModel):
     """
     A network some of whose dimensions get their sizes at each call, or some of whose inputs decide
     shapes by their values.
@@ -192,7 +204,7 @@ class SymbolicModel(CompiledModel):
             self._made, rules.limit, CompiledModel.activation_bytes, rules.limit_bytes
         )
         program = _SpecializedPrograms(self._run)
-        super().__init__(lambda: self.stages, backend, program, signature, {})
+        super().__init__(backend, program, signature)
 
     def _made(self, key: Key) -> CompiledModel:
         """Returns a new specialization. Raises GlowError if it is too large."""
@@ -309,36 +321,9 @@ class SymbolicModel(CompiledModel):
     def symbols(self) -> dict[str, int | None]:
         return {**self._fixed, **dict.fromkeys(self._binding.symbols)}
 
-    @property
-    def specializations(self) -> list[CompiledModel]:
-        return self._kept.values()
-
-    @property
-    def max_specializations(self) -> int:
-        return self._kept.limit
-
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         arrays = self._signature.arrays(self._signature.bind(args, kwargs))
         return self.for_inputs(arrays).profile(*arrays, repeat=repeat)
-
-    @property
-    def stages(self) -> Stages:
-        return self._only("stages").stages
-
-    @property
-    def memory(self) -> MemoryPlan | None:
-        return self._only("memory").memory
-
-    @property
-    def times(self) -> dict[str, float]:
-        return self._only("times").times
-
-    @property
-    def from_cache(self) -> bool:
-        return self._only("from_cache").from_cache
-
-    def dump_stages(self, directory: str | Path) -> list[Path]:
-        return self._only("dump_stages(...)").dump_stages(directory)
 
     def _only(self, what: str) -> CompiledModel:
         """Returns the specialization, if there is one alone. Raises GlowError otherwise."""

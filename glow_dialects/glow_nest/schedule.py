@@ -143,7 +143,7 @@ class Reducing(VectorSchedule):
     prefetch_distance: Mapping[int, int] = field(default_factory=dict)
     """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
     prefetch_lines: Lines | None = None
-    """What else each step prefetches."""
+    """Further elements that each step prefetches."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,8 @@ from glow.lowering.target import find_target
 from glow.passes.graph.pack_weights import packed, panel_width
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, kernels_passes
+from glow.tests.support.operator_kernels import check, one_node, random
 from xdsl.dialects.builtin import f32
-
-from .test_operators import check, one_node, random
 
 # leading dimensions of the left operand, inner, columns, lanes, vectors
 CASES = [
