@@ -256,8 +256,6 @@ class CostModel:
         sizes = list(range(1, min(most, TIMINGS.most_tile) + 1))
         if dim in self.nest.reduced:
             return [t for t in sizes if t in (1, 2, 4)]
-        if self.nest.in_place and unit == 1:
-            return [t for t in sizes if dim.size % t == 0]
         return sizes
 
     def cost(self, candidate: Candidate) -> float:
@@ -298,8 +296,11 @@ class CostModel:
             return None, 1
         for dim, tile in candidate.tile.items():
             lanes = min(tile & -tile, candidate.lanes)
+            # the last tile of results that are lanes is not smaller
+            whole = not nest.in_place or dim.size % tile == 0
             if (
                 dim is not vector
+                and whole
                 and lanes >= TIMINGS.least_row_lanes
                 and nest.writes[0].stride(dim) == 1
             ):
