@@ -196,6 +196,8 @@ class Timings:
     """Lanes of a square that is transposed in registers; smaller ones are as fast elementwise."""
     most_transposed: int = 16
     """The same; larger ones do not fit into registers."""
+    most_paired_waste: float = 1.1
+    """The work of a long body on pairs of vectors, relative to single ones, that pairs repay."""
     most_tile: int = 8
     """Elements of a loop in a register tile of a reduction; more hide no more latency."""
     most_emitted: int = 240

@@ -38,6 +38,31 @@ def test_packed_matmul(case: tuple, dtype: type):
     check(PackedMatMulOp, x, weights, columns=columns, tolerance=2e-5)
 
 
+SUM_IN_PLACE = """
+func.func @main(%x: memref<{0}x33xf32> {{glow.name = "x", glow.qualifier = "in"}},
+    %w: memref<2x33x16xf32> {{glow.name = "w", glow.qualifier = "in"}},
+    %r: memref<{0}x29xf32> {{glow.name = "r", glow.qualifier = "in"}},
+    %y: memref<{0}x29xf32> {{glow.name = "y", glow.qualifier = "out"}}) {{
+  glow_inst.copy @out %y, @in %r : memref<{0}x29xf32>, memref<{0}x29xf32>
+  glow_inst.packed_matmul @inout %y, @in %x, @in %w columns 29
+      : memref<{0}x29xf32>, memref<{0}x33xf32>, memref<2x33x16xf32> epilogue {{
+  ^bb0(%0: f32, %1: f32):
+    %2 = glow.add %1, %0 : (f32, f32) -> f32
+    glow_inst.yield %2 : f32
+  }}
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize("rows", [7, 53])
+def test_sum_in_place(rows: int):
+    """Each element is read before it is written, and once, also in the last and smaller tile."""
+    module = apply(parse(SUM_IN_PLACE.format(rows)), "glow-allocate")
+    operands = [random(i, *shape) for i, shape in enumerate([(rows, 33), (2, 33, 16), (rows, 29)])]
+    check_native(module, operands, None, 2e-5)
+
+
 def prefetches(rows: int, inner: int) -> int:
     """Returns how many prefetches a product's kernel has in its text."""
     types = [with_shape(f32, (rows, inner)), with_shape(f32, (3, inner, 48))]
