@@ -249,6 +249,8 @@ class Timings:
     """Rows of a product that repay transposing a factor that is stored transposed."""
     most_transposed_terms: int = 256
     """Terms of a sum for which that holds; more repay adding the lanes of vectors."""
+    least_packed_rows: int = 48
+    """Rows of a product that repay copying a matrix that is not constant to panels."""
     most_inline_weight: int = 12
     """
     Operations of a body that runs on accumulators in registers. For more, a tile would have to have
