@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.matrix import MatMulOp
@@ -59,7 +61,8 @@ def packed_matmul(k: Kernel) -> None:
         if rest < width:
             _panel(k, rows, panels - 1, rest)
 
-    for_rows(k, x.rank - 1, [x], rows_of_panels(k.machine, inner), visit)
+    together = rows_of_panels(k.machine, prod(x.shape[:-1]), inner)
+    for_rows(k, x.rank - 1, [x], together, visit)
 
 
 def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
