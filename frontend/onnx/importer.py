@@ -26,7 +26,9 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...errors import ModelError, UnsupportedError, ValuesNeededError
 from . import ops  # noqa: F401  (registers the converters)
-from .builder import Counted, GraphBuilder, Indices
+from .bodies import erase_dead
+from .builder import Counted, Exceeded, GraphBuilder, Indices
+from .control_flow import LIMIT
 from .cut import cut
 from .functions import Functions
 from .graph import GraphConverter, Scope
@@ -197,15 +199,16 @@ def _module(
     names, outputs = [name for name, _ in named], [value for _, value in named]
     counted = [builder.counted.get(value) for value in outputs]
     counts = list(dict.fromkeys(each.count for each in counted if each is not None))
-    results = [*outputs, *counts]
-    _erase_dead(block, results)
+    limit = builder.any_exceeded()
+    results = [*outputs, *counts, *([] if limit is None else [limit.flag])]
+    erase_dead(block, results)
     block.add_op(ReturnOp(*results))
     function = FuncOp(
         "main",
         (block.arg_types, [r.type for r in results]),
         Region(block),
         arg_attrs=_with_ranges(_arguments(inputs, builder), block, builder.indices),
-        res_attrs=_with_counts(names, counted, counts),
+        res_attrs=_with_limit(_with_counts(names, counted, counts), limit),
     )
     if graph.name:
         function.attributes["glow.model"] = StringAttr(graph.name)
@@ -233,6 +236,21 @@ def _with_counts(
     return ArrayAttr(found)
 
 
+def _with_limit(
+    attributes: ArrayAttr[DictionaryAttr], limit: Exceeded | None
+) -> ArrayAttr[DictionaryAttr]:
+    """Returns the attributes of results, of which the last may say that a loop does not end."""
+    if limit is None:
+        return attributes
+    names = [about.data["glow.name"] for about in attributes]
+    name = StringAttr("limit")
+    while name in names:
+        name = StringAttr(f"{name.data}_")
+    message = f"{limit.loops}: not at its end after {LIMIT} steps"
+    about = DictionaryAttr({"glow.name": name, "glow.limit": StringAttr(message)})
+    return ArrayAttr([*attributes, about])
+
+
 def _with_ranges(
     names: ArrayAttr[DictionaryAttr], block: Block, indices: Sequence[Indices]
 ) -> ArrayAttr[DictionaryAttr]:
@@ -256,15 +274,6 @@ def _range_attribute(of: Indices) -> DictionaryAttr:
     if of.ascending:
         entries["ascending"] = UnitAttr()
     return DictionaryAttr(entries)
-
-
-def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:
-    """Removes nodes that were only used to compute shapes."""
-    kept = set(results)
-    for op in reversed(list(block.ops)):
-        if not any(r in kept or r.uses for r in op.results):
-            op.detach()
-            op.erase()
 
 
 def _arguments(names: Sequence[str], builder: GraphBuilder) -> ArrayAttr[DictionaryAttr]:

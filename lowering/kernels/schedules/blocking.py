@@ -83,6 +83,14 @@ def repays_transposing(rows: int, terms: int) -> bool:
     return rows >= TIMINGS.least_transposed_rows and terms < TIMINGS.most_transposed_terms
 
 
+def repays_packing(machine: MachineDescription, rows: int, matrix_bytes: int) -> bool:
+    """
+    Returns whether products of `rows` rows with a matrix repay copying the matrix to panels. From
+    its rows, a tile would read as many pages as it has rows.
+    """
+    return rows >= TIMINGS.least_packed_rows and matrix_bytes > machine.l1_bytes
+
+
 def repays_unpacking(rows: int) -> bool:
     """Returns whether products of `rows` rows repay unpacking weights of a few bits to floats."""
     return rows >= TIMINGS.least_unpacked_rows
