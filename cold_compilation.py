@@ -22,9 +22,10 @@ from .interface.signature import Signature, TensorInfo
 from .loading import load_model, onnx_frontend
 from .model_forms import NO_VALUES, Model, Values, is_text
 from .passes.collector import without_garbage_collection
+from .passes.graph.states import set_named_states
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.resume import remaining_stages
-from .runtime.signature import signature_of
+from .runtime.signature import main_function, signature_of
 from .runtime.stages import Progress, Stages
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ class ColdCompilation:
         max_elements: int | None,
         verify: bool | None,
         progress: Callable[[Progress], None] | None,
+        states: Mapping[str, str],
     ):
+        self._states = states
         self._model = model
         self._target = target
         self._files = files
@@ -149,6 +152,8 @@ class ColdCompilation:
         external: set[str] = set()
         model = self._loaded_model() if self._is_onnx else self._model
         module = load_model(model, sizes, self._max_elements, external, values=values)
+        if self._states:
+            set_named_states(main_function(module), self._states)
         return module, external
 
     def _loaded_model(self) -> LoadedModel:

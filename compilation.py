@@ -20,8 +20,13 @@ from .runtime.saved_program import find_signature, store_signature
 from .runtime.symbols import Binding
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from .cold_compilation import ColdCompilation, NestedInterface
     from .runtime.stages import Progress
+
+
+_NO_STATES: Mapping[str, str] = {}
 
 
 class Compilation:
@@ -34,8 +39,10 @@ class Compilation:
         max_elements: int | None,
         verify: bool | None,
         progress: Callable[[Progress], None] | None,
+        states: Mapping[str, str] = _NO_STATES,
     ):
         self._model = model
+        self._states = states
         self._target = target
         self._max_elements = max_elements
         self._verify = verify
@@ -52,14 +59,27 @@ class Compilation:
         # xDSL and the compiler take most of the start, and a program in the cache needs neither
         from .cold_compilation import ColdCompilation
 
-        return ColdCompilation(
-            self._model, self._target, self._files, self._max_elements, self._verify, self._progress
-        )
+        options = self._max_elements, self._verify, self._progress, self._states
+        return ColdCompilation(self._model, self._target, self._files, *options)
 
     def part(self, model: object) -> Compilation:
         """Returns a part of the model, as the frontend loads models, with the same options."""
         part: Any = model
         return Compilation(part, self._target, self._max_elements, self._verify, self._progress)
+
+    def with_states(self, states: Mapping[str, str]) -> Compilation:
+        """Returns the same model with inputs that are states, with the outputs of each."""
+        model: Any = self._model
+        options = self._max_elements, self._verify, self._progress, states
+        return Compilation(model, self._target, *options)
+
+    def graph(self, sizes: Mapping[str, int]) -> ModuleOp:
+        """Returns the graph for sizes of all symbols."""
+        return self._cold.imported(sizes)[0]
+
+    def compiled_graph(self, graph: ModuleOp) -> CompiledModel:
+        """Returns a graph compiled with the same options."""
+        return self.part(graph).compiled({})
 
     def nested(self) -> NestedInterface | None:
         """
@@ -167,9 +187,10 @@ class Compilation:
         its bytes.
         """
         if isinstance(self._model, bytes):
-            return OnnxSource(self._model, sizes, self._max_elements, values)
+            return OnnxSource(self._model, sizes, self._max_elements, values, self._states)
         if self._is_onnx and isinstance(self._model, str | Path):
-            return OnnxSource(Path(self._model), sizes, self._max_elements, values)
+            path = Path(self._model)
+            return OnnxSource(path, sizes, self._max_elements, values, self._states)
         return None
 
     def _verifies(self) -> bool:

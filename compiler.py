@@ -11,10 +11,11 @@ model = glow.compile("resnet50.onnx")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .cached_model import CachedModel
 from .compilation import Compilation
 from .compiled_model import CompiledModel
 from .cut_model import CutModel
@@ -26,8 +27,11 @@ from .runtime.object_cache import expect_cache
 from .runtime.options import at_least_one, expect_verify
 from .runtime.symbols import checked_sizes
 from .specialization import SymbolicModel
+from .states import checked_buckets, have_rows, matched_states, with_states
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from .runtime.stages import Progress
 
 
@@ -39,6 +43,8 @@ def compile(
     cache: bool | str | Path = True,
     verify: bool | None = None,
     *,
+    states: Mapping[str, str] | None = None,
+    buckets: str | Sequence[int] = "pow2",
     max_elements: int | None = None,
     max_specializations: int = 8,
     progress: Callable[[Progress], None] | None = None,
@@ -69,6 +75,9 @@ def compile(
       the same compiler with the same options, starts from there at once.
     - `verify`: what is checked after each pass: True for all IR (slow), False for none, None for
       all but generated kernels.
+    - `states`: inputs of an ONNX model that keep their values between the calls of a session, with
+      the outputs that are their next values, such as `{"past_*": "present_*"}`; see
+      `glow.states`. Caches of keys and values have `buckets` of rows: a list, or "pow2".
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
     - `progress`: called with a `glow.runtime.stages.Progress` when a stage of compilation begins
       and when kernels are finished, by the thread that compiles. An exception ends the compilation.
@@ -84,6 +93,14 @@ def compile(
     most = None if max_elements is None else at_least_one("max_elements", max_elements)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
     job = Compilation(model, target, most, verify, progress)
+    if states:
+        return _with_states(job, target, sizes, limit, states, checked_buckets(buckets))
+    return _without_states(job, target, sizes, limit)
+
+
+def _without_states(
+    job: Compilation, target: Backend, sizes: Mapping[str, int], limit: int
+) -> CompiledModel:
     try:
         return _compiled(job, target, sizes, limit)
     except UnsupportedError:
@@ -91,6 +108,37 @@ def compile(
         if nested is None:
             raise
         return nested
+
+
+def _with_states(
+    job: Compilation,
+    target: Backend,
+    sizes: Mapping[str, int],
+    limit: int,
+    states: Mapping[str, str],
+    buckets: Sequence[int] | None,
+) -> CompiledModel:
+    """Returns a model whose inputs `states` keep their values between calls of a session."""
+    declared = job.declared_signature(sizes)
+    if declared is None:
+        raise GlowError("states need an ONNX model that declares its inputs and outputs")
+    pairs = matched_states(states, declared)
+    signature = job.symbolic_signature(sizes)
+    if signature is not None and have_rows(signature, pairs):
+        # only decoders need xDSL before anything is compiled
+        from .cache_programs import CachePrograms
+
+        def load(all_sizes: Mapping[str, int]) -> ModuleOp:
+            return job.graph({**sizes, **all_sizes})
+
+        programs = CachePrograms(signature, pairs, load, job.compiled_graph)
+        compiled = job.specialized
+        return CachedModel(target, signature, sizes, compiled, limit, programs, buckets)
+    stateful = job.with_states(pairs)
+    if signature is None:
+        return stateful.specialized(sizes)
+    kept = with_states(signature, pairs)
+    return SymbolicModel(target, kept, sizes, stateful.specialized, limit)
 
 
 def _nested(job: Compilation, target: Backend, limit: int) -> NestedModel | None:

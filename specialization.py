@@ -19,8 +19,9 @@ import numpy as np
 from .compiled_model import CompiledModel
 from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend
+from .interface.destinations import Outputs
 from .interface.memory_plan import MemoryPlan
-from .interface.signature import Outputs, Signature, TensorInfo
+from .interface.signature import Signature, TensorInfo
 from .runtime.symbols import Binding, checked_sizes
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class _SpecializedPrograms:
         self._model_for = model_for
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        model = self.for_inputs(inputs)
+        model = self._model_for(inputs)
         model._signature.expect_indices(inputs)
         return model.computed(inputs)
 

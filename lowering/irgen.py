@@ -56,8 +56,8 @@ from ..glow_dialects.glow_inst.memory import (
 )
 from ..glow_dialects.glow_inst.stacked import CopyOp
 from ..glow_dialects.views import borders, broadcast_view, slice_view, view_through
-from ..passes.instructions.program import memref, tidy
 from ..passes.graph.states import states_of
+from ..passes.instructions.program import memref, tidy
 from ..passes.levels import GRAPH
 from ..passes.looked_at import each
 from ..table import Table
@@ -269,9 +269,7 @@ def _signature(
     return types, ArrayAttr(attributes)
 
 
-def _end(
-    program: Program, results: Sequence[SSAValue], places: Mapping[int, BufferView]
-) -> None:
+def _end(program: Program, results: Sequence[SSAValue], places: Mapping[int, BufferView]) -> None:
     """
     Copies results to the arguments that hold them, first those that are not states. A result that
     lies in a state is saved before any state changes.

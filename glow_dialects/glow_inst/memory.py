@@ -46,7 +46,7 @@ _BYTES = IntegerAttr.constr(i64)
 NAME = "glow.name"
 QUALIFIER = "glow.qualifier"
 STATE = "glow.state"
-"""The attribute of an argument that keeps its value: the number of the result that is its next one."""
+"""The attribute of an argument that keeps a value: the number of the result that follows it."""
 RESULT = "glow.result"
 """The attribute of an argument of a program that is a state: the name of that result."""
 

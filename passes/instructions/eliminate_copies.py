@@ -103,9 +103,7 @@ def write_in_place(timeline: Timeline, copy: CopyOp) -> bool:
     return move_buffer(timeline, buffer, dest)
 
 
-def _is_touched(
-    timeline: Timeline, buffer: SSAValue, dest: SSAValue, first: int, end: int
-) -> bool:
+def _is_touched(timeline: Timeline, buffer: SSAValue, dest: SSAValue, first: int, end: int) -> bool:
     """
     Returns whether something from slot `first` up to `end` touches elements of `dest`, other than
     a copy to the place in `buffer` that those elements are to have.

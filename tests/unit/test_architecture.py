@@ -53,7 +53,13 @@ ALLOWED = {
     "parsing": {"checks", "context", "diagnostics"},
     "loading": {"frontend", "model_forms", "passes", "parsing", "runtime"},
     "model_forms": set(),
-    "compiled_model": {"interface", "runtime"},
+    "session": {"interface"},
+    "states": {"interface"},
+    "compiled_model": {"interface", "runtime", "session"},
+    "cache_programs": {"compiled_model", "interface", "passes", "runtime"},
+    "cached_model": {
+        *("cache_programs", "compiled_model", "interface", "passes", "specialization"),
+    },
     "definitions": {"glow_dialects", "frontend", "semantics"},
     "differentiation": {"context", "loading", "model_forms", "passes"},
     "specialization": {"compiled_model", "interface", "runtime"},
@@ -66,7 +72,8 @@ ALLOWED = {
     },
     "compiler": {
         *("compilation", "compiled_model", "cut_model", "interface", "model_forms"),
-        *("nested_model", "runtime", "specialization"),
+        *("cache_programs", "cached_model", "nested_model", "runtime", "specialization"),
+        "states",
     },
     "onnx_backend": {
         "",
