@@ -75,9 +75,8 @@ def compile(
       the same compiler with the same options, starts from there at once.
     - `verify`: what is checked after each pass: True for all IR (slow), False for none, None for
       all but generated kernels.
-    - `states`: inputs of an ONNX model that keep their values between the calls of a session, with
-      the outputs that are their next values, such as `{"past_*": "present_*"}`; see
-      `glow.states`. Caches of keys and values have `buckets` of rows: a list, or "pow2".
+    - `states`: inputs that keep their values between calls of a session, with the outputs that are
+      their next values; `buckets`: numbers of rows of caches, or "pow2" (see `glow.states`).
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
     - `progress`: called with a `glow.runtime.stages.Progress` when a stage of compilation begins
       and when kernels are finished, by the thread that compiles. An exception ends the compilation.
@@ -86,10 +85,9 @@ def compile(
     or types that are missing (it lists all of them), CompileError if a pass fails, and GlowError
     for wrong options.
     """
-    sizes = checked_sizes(symbols)
     expect_cache(cache)
     expect_verify(verify)
-    limit = at_least_one("max_specializations", max_specializations)
+    sizes, limit = checked_sizes(symbols), at_least_one("max_specializations", max_specializations)
     most = None if max_elements is None else at_least_one("max_elements", max_elements)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
     job = Compilation(model, target, most, verify, progress)

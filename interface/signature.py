@@ -176,7 +176,7 @@ class Signature:
         out of range.
         """
         if type(feed) is not dict or feed.keys() != self._names:
-            self.expectname_list(feed)
+            self.expect_names(feed)
         arrays = [_checked(feed[info.name], info) for info in self.inputs]
         self.expect_indices(arrays)
         for i in self._narrow_inputs:
@@ -250,10 +250,10 @@ class Signature:
         return _narrow(self.outputs)
 
     @lazy_property
-    def name_list(self) -> frozenset[str]:
+    def _names(self) -> frozenset[str]:
         return frozenset(info.name for info in self.inputs)
 
-    def expectname_list(self, feed: object) -> None:
+    def expect_names(self, feed: object) -> None:
         """Raises InputError unless there is a value for each input, and no other."""
         if not isinstance(feed, Mapping):
             raise InputError(
