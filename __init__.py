@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
+    from . import generation as generation
     from . import onnx_backend as onnx_backend
     from . import quantization as quantization
     from .compiled_model import CompiledModel
@@ -75,7 +76,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("onnx_backend", "quantization")
+_MODULES = ("generation", "onnx_backend", "quantization")
 """Parts of the package that need no import of their own."""
 
 

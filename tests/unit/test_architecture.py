@@ -57,6 +57,7 @@ ALLOWED = {
     "states": {"interface"},
     "compiled_model": {"interface", "runtime", "session"},
     "cache_programs": {"compiled_model", "interface", "passes", "runtime"},
+    "generation": {"cached_model"},
     "cached_model": {
         *("cache_programs", "compiled_model", "interface", "passes", "specialization"),
     },
@@ -87,7 +88,7 @@ ALLOWED = {
     "host": {"interface", "loading", "model_forms", "passes", "runtime"},
     "": {
         *("compiled_model", "compiler", "definitions", "differentiation", "host", "onnx_backend"),
-        "quantization",
+        *("generation", "quantization"),
     },
 }
 """The modules that each folder and each module of the root may import; "" is the package itself."""

@@ -20,6 +20,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....errors import UnsupportedError
 from ....glow_dialects.glow.constant import ConstantOp
+from ....glow_dialects.glow.shape import SliceOp
 from ....glow_dialects.operator import shape_of
 from ....interface.cache_rows import Rows
 from ....semantics.arrays import constant_array
@@ -92,6 +93,34 @@ class Difference:
             values = elements(op), elements(other)
             if values[0].shape != values[1].shape or not np.array_equal(*values, equal_nan=True):
                 yield op, *values
+
+    def moved_slices(self) -> Iterator[tuple[SliceOp, int]]:
+        """
+        Yields the slices of tensors without rows that begin one further for one row more, with the
+        dimension: the rows of a table for the new tokens. Raises UnsupportedError for other nodes
+        whose properties depend on the past.
+        """
+        for op in list(self.main.body.block.ops):
+            other = self._other[op.results[0]].owner if op.results else op
+            assert isinstance(other, Operation)
+            if isinstance(op, ConstantOp) or op.properties == other.properties:
+                continue
+            if not isinstance(op, SliceOp) or not isinstance(other, SliceOp):
+                raise refuse(op, "its properties depend on the past")
+            if self.row_axis(op.input) is not None:
+                continue
+            starts = zip(op.call.ints("starts"), other.call.ints("starts"), strict=True)
+            axes = [axis for axis, (a, b) in enumerate(starts) if a != b]
+            shape = shape_of(op.result.type)
+            if (
+                len(axes) != 1
+                or op.call.ints("sizes") != other.call.ints("sizes")
+                or any(step != 1 for step in op.call.ints("strides"))
+                or shape[axes[0]] != self.rows.new
+                or op.call.ints("starts")[axes[0]] != other.call.ints("starts")[axes[0]] + 1
+            ):
+                raise refuse(op, "what it takes of a table depends on the past")
+            yield op, axes[0]
 
     def kept(self, size: int, has_new: bool) -> np.ndarray:
         """

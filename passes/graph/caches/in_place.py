@@ -95,7 +95,8 @@ def caches_in_place(imports: Imports, rows: Rows, caches: Mapping[str, str]) -> 
             raise UnsupportedError(
                 "the caches cannot be updated in place: another output has their rows"
             )
-    tables, places = _tables(difference, imports.empty)
+    constants, places = _tables(difference, imports.empty)
+    tables = [*constants, *(_sliced(op, axis, rows) for op, axis in difference.moved_slices())]
     valid = block.insert_arg(TensorType(f32, [rows.total]), len(block.args))
     RowMasks(difference, valid, places).run()
     positions: dict[str, PositionRows] = {}
@@ -103,9 +104,9 @@ def caches_in_place(imports: Imports, rows: Rows, caches: Mapping[str, str]) -> 
     for op, table in tables:
         names.append(f"{ROWS}.{len(positions)}")
         positions[names[-1]] = table
-        argument = block.insert_arg(op.result.type, len(block.args))
-        argument.name_hint = op.result.name_hint
-        op.result.replace_all_uses_with(argument)
+        argument = block.insert_arg(op.results[0].type, len(block.args))
+        argument.name_hint = op.results[0].name_hint
+        op.results[0].replace_all_uses_with(argument)
     axes = {name: _keep(pair, rows) for name, pair in pairs.items()}
     _finish(main, names, pairs)
     return CachedGraph(imports.whole, rows, axes, positions)
@@ -207,6 +208,20 @@ def _table(
             ):
                 return PositionRows(found.astype(value.dtype, copy=False), axis)
     raise refuse(op, "its value depends on the number of rows, and is no row for each new token")
+
+
+def _sliced(op: SliceOp, axis: int, rows: Rows) -> tuple[SliceOp, PositionRows]:
+    """Returns all rows of a table of which a slice takes those of the new tokens."""
+    table = op.input.owner
+    if not isinstance(table, ConstantOp):
+        raise refuse(op, "it takes rows of a table that is no constant")
+    starts, sizes = list(op.call.ints("starts")), list(op.call.ints("sizes"))
+    starts[axis], sizes[axis] = starts[axis] - rows.past, rows.total
+    parts = tuple(slice(a, a + n) for a, n in zip(starts, sizes, strict=True))
+    found = elements(table)[parts]
+    if starts[axis] < 0 or found.shape[axis] != rows.total:
+        raise refuse(op, f"it has no rows for {rows.total} positions")
+    return op, PositionRows(found, axis)
 
 
 def _repeated(array: np.ndarray, shape: Sequence[int]) -> np.ndarray | None:
