@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     __version__: str
     from . import generation as generation
+    from . import nn as nn
     from . import onnx_backend as onnx_backend
     from . import quantization as quantization
+    from . import training as training
     from .compiled_model import CompiledModel
     from .compiler import compile
     from .definitions import define
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         DeviceMemoryError,
         GlowError,
         InputError,
+        LimitError,
         ModelError,
         QuantizationError,
         QueueFullError,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from .host import HostManager
+    from .training.trainer import Trainer
 
 _EXPORTS = {
     "CompiledModel": "compiled_model",
@@ -49,11 +53,13 @@ _EXPORTS = {
     "DeviceMemoryError": "errors",
     "GlowError": "errors",
     "InputError": "errors",
+    "LimitError": "errors",
     "ModelError": "errors",
     "QuantizationError": "errors",
     "QueueFullError": "errors",
     "RejectedError": "errors",
     "UnsupportedError": "errors",
+    "Trainer": "training.trainer",
 }
 
 __all__ = [
@@ -65,10 +71,12 @@ __all__ = [
     "GlowError",
     "HostManager",
     "InputError",
+    "LimitError",
     "ModelError",
     "QuantizationError",
     "QueueFullError",
     "RejectedError",
+    "Trainer",
     "UnsupportedError",
     "compile",
     "define",
@@ -76,7 +84,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("generation", "onnx_backend", "quantization")
+_MODULES = ("generation", "nn", "onnx_backend", "quantization", "training")
 """Parts of the package that need no import of their own."""
 
 

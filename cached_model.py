@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,8 @@ from .errors import GlowError, InputError
 from .interface.backend import Backend
 from .interface.cache_rows import Rows
 from .interface.signature import Signature
-from .specialization import LatestUsed, SymbolicModel
+from .runtime.buckets import POWERS, bucket_of
+from .specialization import LatestUsed, SpecializationRules, SymbolicModel
 
 if TYPE_CHECKING:
     from .cache_programs import CacheProgram, CachePrograms
@@ -37,21 +39,22 @@ class CachedModel(SymbolicModel):
         signature: Signature,
         fixed: Mapping[str, int],
         compile: Callable[[Mapping[str, int], Mapping[str, np.ndarray]], CompiledModel],
-        limit: int,
+        rules: SpecializationRules,
         programs: CachePrograms,
-        buckets: Sequence[int] | None,
     ):
         """
         The first arguments are those of `SymbolicModel`. `programs` makes programs with caches in
-        place. `buckets` are the numbers of rows that caches may have, None for powers of two.
+        place. Buckets of the `rules` are numbers of rows that caches may have: powers of two if
+        there are none, from 32 on.
         """
-        super().__init__(backend, signature, fixed, compile, limit)
+        super().__init__(backend, signature, fixed, compile, replace(rules, buckets=None))
         self.caches = dict(programs.caches)
         """The inputs that are caches, with the outputs that are their next values."""
         self._programs = programs
-        self._buckets = None if buckets is None else sorted(set(buckets))
+        self._row_bucket = bucket_of(programs.symbols.past, rules.buckets, POWERS)
         self._cached: LatestUsed[_Key, CacheProgram] = LatestUsed(
-            lambda key: programs.make(dict(key[0]), Rows(key[1] - key[2], key[2])), limit
+            lambda key: programs.make(dict(key[0]), Rows(key[1] - key[2], key[2])),
+            rules.limit,
         )
         inputs = tuple(info for info in signature.inputs if info.name not in self.caches)
         hidden = self.caches.values()
@@ -72,15 +75,8 @@ class CachedModel(SymbolicModel):
 
     def bucket(self, rows: int) -> int:
         """Returns the smallest bucket with room for rows. Raises InputError if none has it."""
-        if self._buckets is None:
-            return max(LEAST, 1 << (rows - 1).bit_length())
-        for bucket in self._buckets:
-            if rows <= bucket:
-                return bucket
-        raise InputError(
-            f"the caches would have {rows} rows, and the largest bucket has {self._buckets[-1]}: "
-            "start anew, or compile with larger buckets"
-        )
+        found = self._row_bucket.size_for(rows)
+        return found if self._row_bucket.sizes else max(LEAST, found)
 
     def program(self, sizes: Mapping[str, int], rows: int, new: int) -> CacheProgram:
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,7 +104,7 @@ class CompiledModel:
         self.compute_into(self._signature.arrays(input_feed), outputs)
 
     def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
-        """Does the work of `run_into` for inputs in order, as `Signature.arrays` returns them."""
+        """Does the work of `run_into` for inputs as `Signature.arrays` returns them."""
         memory = destinations(self._signature, outputs)
         program = self._program
         if self._writes_directly and isinstance(program, InPlaceProgram):
@@ -170,6 +170,17 @@ class CompiledModel:
                 raise GlowError(f"symbol {name} has the size {self._sizes[name]}, not {size}")
         return self
 
+    def warm_up(self, symbols: Iterable[Mapping[str, int]]) -> None:
+        """
+        Compiles the specializations that calls with these sizes will need, such as
+        `[{"batch": 1}, {"batch": 8}]`. Sizes with buckets are rounded up as those of calls are.
+
+        Raises GlowError for wrong symbols, if there are more specializations than are kept, and
+        what `glow.compile` raises; InputError for sizes out of their range.
+        """
+        for sizes in symbols:
+            self.specialize(sizes)
+
     @property
     def specializations(self) -> list[CompiledModel]:
         """The specializations that exist now. `specialize` makes and returns them."""
@@ -203,6 +214,11 @@ class CompiledModel:
         from .runtime.memory_plan import plan_of
 
         return plan_of(self.stages["allocated"])
+
+    def activation_bytes(self) -> int:
+        """Returns the bytes that a run needs in addition to inputs, outputs and weights."""
+        memory = self.memory
+        return 0 if memory is None else memory.arena_bytes
 
     @property
     def peak_memory(self) -> int:

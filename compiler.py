@@ -11,23 +11,25 @@ model = glow.compile("resnet50.onnx")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .cached_model import CachedModel
 from .compilation import Compilation
+from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .cut_model import CutModel
 from .errors import CutNeededError, GlowError, UnsupportedError, ValuesNeededError
 from .interface.backend import Backend, find_backend, given_options
 from .model_forms import Model, Values
 from .nested_model import NestedModel
+from .runtime.buckets import BucketSizes
 from .runtime.object_cache import expect_cache
 from .runtime.options import at_least_one, expect_verify
-from .runtime.symbols import checked_sizes
-from .specialization import SymbolicModel
-from .states import checked_buckets, have_rows, matched_states, with_states
+from .runtime.symbols import checked_ranges
+from .specialization import SpecializationRules, SymbolicModel
+from .states import have_rows, matched_states, with_states
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -39,14 +41,15 @@ def compile(
     model: Model,
     backend: str | Backend = "cpu",
     threads: int = 1,
-    symbols: Mapping[str, int] | None = None,
+    symbols: Mapping[str, int | tuple[int, int]] | None = None,
     cache: bool | str | Path = True,
     verify: bool | None = None,
     *,
     states: Mapping[str, str] | None = None,
-    buckets: str | Sequence[int] = "pow2",
     max_elements: int | None = None,
     max_specializations: int = 8,
+    max_specialization_bytes: int | None = None,
+    buckets: BucketSizes | Mapping[str, BucketSizes] | None = None,
     progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> CompiledModel:
@@ -65,10 +68,13 @@ def compile(
     - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with options
       of its own. `threads` is how many threads run the network together, and the other `options`
       are those of the backend; of `cpu`, the fields of `glow.runtime.cpu_options.CpuOptions`.
-    - `symbols`: sizes of symbolic dimensions of an ONNX model, such as `{"batch": 4}`. They are
-      fixed; those that are not named are taken from the inputs of each call.
+    - `symbols`: sizes of symbolic dimensions of an ONNX model, such as `{"batch": 4}`, which are
+      fixed, or the range that inputs may have, such as `{"batch": (1, 64)}`. Sizes that are not
+      fixed are taken from the inputs of each call.
     - `max_specializations`: for how many combinations of such sizes and values programs are kept:
-      those that were used last.
+      those that were used last, and that have at most `max_specialization_bytes` of activations.
+    - `buckets`: sizes that inputs are padded to with zeros: `"pow2"` or a list, for all symbols or
+      by symbol (`{"sequence": "pow2"}`). The network needs masks for that; a call checks this.
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
       directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
       directory. A network that is given as an ONNX file or its bytes and was compiled before, by
@@ -76,7 +82,7 @@ def compile(
     - `verify`: what is checked after each pass: True for all IR (slow), False for none, None for
       all but generated kernels.
     - `states`: inputs that keep their values between calls of a session, with the outputs that are
-      their next values; `buckets`: numbers of rows of caches, or "pow2" (see `glow.states`).
+      their next values, such as `{"past_*": "present_*"}` (see `glow.states`).
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
     - `progress`: called with a `glow.runtime.stages.Progress` when a stage of compilation begins
       and when kernels are finished, by the thread that compiles. An exception ends the compilation.
@@ -85,36 +91,52 @@ def compile(
     or types that are missing (it lists all of them), CompileError if a pass fails, and GlowError
     for wrong options.
     """
+    sizes, ranges = checked_ranges(symbols)
     expect_cache(cache)
     expect_verify(verify)
-    sizes, limit = checked_sizes(symbols), at_least_one("max_specializations", max_specializations)
-    most = None if max_elements is None else at_least_one("max_elements", max_elements)
+    limit = at_least_one("max_specializations", max_specializations)
+    limit_bytes = _at_least_one("max_specialization_bytes", max_specialization_bytes)
+    most = _at_least_one("max_elements", max_elements)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
-    job = Compilation(model, target, most, verify, progress)
+    job = Compilation(CompilationRequest(model, target, most, verify, progress))
+    rules = SpecializationRules(limit, limit_bytes, ranges, buckets)
     if states:
-        return _with_states(job, target, sizes, limit, states, checked_buckets(buckets))
-    return _without_states(job, target, sizes, limit)
+        return _with_states(job, target, sizes, rules, states)
+    return _any_model(job, target, sizes, rules)
 
 
-def _without_states(
-    job: Compilation, target: Backend, sizes: Mapping[str, int], limit: int
+def _at_least_one(name: str, value: int | None) -> int | None:
+    return None if value is None else at_least_one(name, value)
+
+
+def _any_model(
+    job: Compilation, target: Backend, sizes: Mapping[str, int], rules: SpecializationRules
 ) -> CompiledModel:
+    """
+    Returns a model of tensors, sequences or optional values. Raises GlowError if `rules` name
+    symbols of one that has none.
+    """
     try:
-        return _compiled(job, target, sizes, limit)
+        model = _compiled(job, target, sizes, rules)
     except UnsupportedError:
-        nested = None if sizes else _nested(job, target, limit)
+        nested = None if sizes else _nested(job, target, rules.limit)
         if nested is None:
             raise
-        return nested
+        model = nested
+    if rules.name_symbols and not isinstance(model, SymbolicModel):
+        raise GlowError(
+            "ranges of symbols and buckets are for models whose symbols get sizes at calls; "
+            "this model has none"
+        )
+    return model
 
 
 def _with_states(
     job: Compilation,
     target: Backend,
     sizes: Mapping[str, int],
-    limit: int,
+    rules: SpecializationRules,
     states: Mapping[str, str],
-    buckets: Sequence[int] | None,
 ) -> CompiledModel:
     """Returns a model whose inputs `states` keep their values between calls of a session."""
     declared = job.declared_signature(sizes)
@@ -130,13 +152,12 @@ def _with_states(
             return job.graph({**sizes, **all_sizes})
 
         programs = CachePrograms(signature, pairs, load, job.compiled_graph)
-        compiled = job.specialized
-        return CachedModel(target, signature, sizes, compiled, limit, programs, buckets)
+        return CachedModel(target, signature, sizes, job.specialized, rules, programs)
     stateful = job.with_states(pairs)
     if signature is None:
         return stateful.specialized(sizes)
     kept = with_states(signature, pairs)
-    return SymbolicModel(target, kept, sizes, stateful.specialized, limit)
+    return SymbolicModel(target, kept, sizes, stateful.specialized, rules)
 
 
 def _nested(job: Compilation, target: Backend, limit: int) -> NestedModel | None:
@@ -152,7 +173,7 @@ def _nested(job: Compilation, target: Backend, limit: int) -> NestedModel | None
 
 
 def _compiled(
-    job: Compilation, target: Backend, sizes: Mapping[str, int], limit: int
+    job: Compilation, target: Backend, sizes: Mapping[str, int], rules: SpecializationRules
 ) -> CompiledModel:
     if (found := job.restored(sizes)) is not None:
         return found
@@ -162,7 +183,7 @@ def _compiled(
             return job.specialized(sizes, values)
         except CutNeededError as cut:
             first = job.part(cut.first).specialized(sizes, values)
-            return _joined(job, target, limit, first, cut)
+            return _joined(job, target, rules.limit, first, cut)
 
     signature = job.symbolic_signature(sizes)
     if signature is None:
@@ -174,15 +195,15 @@ def _compiled(
                 raise
         except CutNeededError as cut:
             first = job.part(cut.first).specialized(sizes)
-            return _joined(job, target, limit, first, cut)
-    return SymbolicModel(target, signature, sizes, specialized, limit)
+            return _joined(job, target, rules.limit, first, cut)
+    return SymbolicModel(target, signature, sizes, specialized, rules)
 
 
 def _joined(
     job: Compilation, target: Backend, limit: int, first: CompiledModel, cut: CutNeededError
 ) -> CutModel:
     """Returns the model of both parts, of which the first is compiled."""
-    rest = _compiled(job.part(cut.rest), target, {}, limit)
+    rest = _compiled(job.part(cut.rest), target, {}, SpecializationRules(limit))
     known = {info.name: info for info in (*first.get_outputs(), *rest.get_outputs())}
     return CutModel(first, rest, [known[name] for name in job.output_names()])
 

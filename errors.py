@@ -52,6 +52,10 @@ class InputError(GlowError):
     """Wrong arguments to a compiled model: an unknown or missing name, a wrong shape or dtype."""
 
 
+class LimitError(GlowError):
+    """A loop of a network that has not ended after as many steps as a loop may have."""
+
+
 class CompileError(GlowError):
     """A module that a pass or a lowering cannot handle."""
 

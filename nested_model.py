@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,11 +12,7 @@ from .errors import GlowError, InputError, ValuesNeededError
 from .interface.backend import Backend
 from .interface.destinations import Outputs
 from .interface.signature import Signature, TensorInfo
-from .specialization import LatestUsed
-
-if TYPE_CHECKING:
-    from .interface.memory_plan import MemoryPlan
-    from .runtime.stages import Stages
+from .specialization import LatestUsed, SpecializedModel
 
 Value: TypeAlias = "np.ndarray | list[np.ndarray] | None"
 """A tensor, a sequence, or nothing."""
@@ -45,7 +41,7 @@ class _Call:
         return hash(self._key)
 
 
-class NestedModel(CompiledModel):
+class NestedModel(SpecializedModel):
     """
     A network some of whose inputs or outputs are sequences (lists of arrays) or optional values
     (arrays, lists or None).
@@ -72,7 +68,7 @@ class NestedModel(CompiledModel):
             lambda call: compile(call.values, call.deciding), limit
         )
         # `run` has programs of its own
-        super().__init__(lambda: self.stages, backend, _NoProgram(), signature, {})
+        super().__init__(backend, _NoProgram(), signature)
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, object]
@@ -140,26 +136,6 @@ class NestedModel(CompiledModel):
         while (name := self._part_name(info.name, len(parts))) in found:
             parts.append(found[name])
         return parts if parts or info.is_sequence else None
-
-    @property
-    def specializations(self) -> list[CompiledModel]:
-        return self._kept.values()
-
-    @property
-    def max_specializations(self) -> int:
-        return self._kept.limit
-
-    @property
-    def stages(self) -> Stages:
-        return self._only("stages").stages
-
-    @property
-    def memory(self) -> MemoryPlan | None:
-        return self._only("memory").memory
-
-    @property
-    def times(self) -> dict[str, float]:
-        return self._only("times").times
 
     @property
     def from_cache(self) -> bool:

@@ -5,13 +5,14 @@ Inputs that keep their values between calls, by the names and patterns that a ca
 next values; a `*` stands for the same text in both. A model with states has sessions
 (`glow.session`). An output may be its input with new rows behind it, as caches of keys and values
 are: then the model is a `glow.cached_model.CachedModel`, whose sessions keep the rows in place.
-Their memory has one of the numbers of rows that `buckets` lists, or a power of two.
+Their memory has one of the numbers of rows that the option `buckets` lists, by default a power of
+two.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from .errors import GlowError
@@ -66,13 +67,3 @@ def have_rows(signature: Signature, pairs: Mapping[str, str]) -> bool:
     """
     kept = {d for i in signature.inputs if i.name in pairs for d in i.shape if isinstance(d, str)}
     return bool(kept - {d for i in signature.inputs if i.name not in pairs for d in i.shape})
-
-
-def checked_buckets(buckets: str | Sequence[int]) -> list[int] | None:
-    """Returns numbers of rows, None for powers of two. Raises GlowError for anything else."""
-    if isinstance(buckets, str):
-        if buckets == "pow2":
-            return None
-    elif buckets and all(type(n) is int and n > 2 for n in buckets):
-        return list(buckets)
-    raise GlowError(f'buckets: expected "pow2" or a list of numbers above 2, found {buckets!r}')

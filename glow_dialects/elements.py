@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from math import inf, prod
@@ -22,6 +23,7 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     TensorType,
     f32,
+    f64,
     i1,
 )
 from xdsl.ir import Attribute
@@ -35,6 +37,8 @@ FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 """The floats that operators compute on."""
 _BYTE = 8
 """Bits of the smallest element in memory."""
+WORD = IntegerType(32, Signedness.UNSIGNED)
+"""The element type of bit patterns: unsigned words of 32 bits."""
 
 
 def is_float(element: Attribute) -> bool:
@@ -243,6 +247,12 @@ def memref_of(t: TensorType) -> MemRefType:
 def lowest(element: Attribute) -> int | float:
     """Returns the identity of the maximum: no value of this element type is below it."""
     return stored_values(storage_type(element))[0]
+
+
+def least_finite(element: Attribute) -> float:
+    """Returns the least number that an f32 or f64 holds."""
+    assert element in (f32, f64)
+    return -((2 - 2.0**-23) * 2.0**127 if element == f32 else sys.float_info.max)
 
 
 def highest(element: Attribute) -> int | float:

@@ -196,6 +196,8 @@ class Timings:
     """Lanes of a square that is transposed in registers; smaller ones are as fast elementwise."""
     most_transposed: int = 16
     """The same; larger ones do not fit into registers."""
+    most_paired_waste: float = 1.1
+    """The work of a long body on pairs of vectors, relative to single ones, that pairs repay."""
     most_tile: int = 8
     """Elements of a loop in a register tile of a reduction; more hide no more latency."""
     most_emitted: int = 240
@@ -228,20 +230,27 @@ class Timings:
 
     latency_rows: int = 4
     """Rows whose reductions hide each other's latency."""
-    queries: int = 8
-    """Positions of a query that meet the keys of an attention at a time."""
-    least_dense_queries: int = 16
-    """Positions of a query that repay turning keys around, and putting values together."""
+    queries: int = 48
+    """
+    Positions of a query that meet a block of keys at a time. Register tiles of 4, 6, 8 or 12 rows
+    divide it.
+    """
+    few_queries: int = 8
+    """The same for keys as they are, all at once."""
+    least_packed_queries: int = 16
+    """Positions of a query that repay packing keys and values into panels."""
     rows_ahead: int = 16
     """How many rows that indices name are prefetched before they are added."""
     narrow_panel_vectors: int = 2
     """Vectors of a panel of weights of a few bits."""
     least_unpacked_rows: int = 24
     """Rows of a product that repay unpacking weights of a few bits to memory."""
-    least_turned_rows: int = 16
-    """Rows of a product that repay turning around a factor that is stored transposed."""
-    most_turned_terms: int = 256
+    least_transposed_rows: int = 16
+    """Rows of a product that repay transposing a factor that is stored transposed."""
+    most_transposed_terms: int = 256
     """Terms of a sum for which that holds; more repay adding the lanes of vectors."""
+    least_packed_rows: int = 48
+    """Rows of a product that repay copying a matrix that is not constant to panels."""
     most_inline_weight: int = 12
     """
     Operations of a body that runs on accumulators in registers. For more, a tile would have to have

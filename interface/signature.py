@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, LimitError
 from ..lazy import lazy_property
 from ..wording import counted
 
@@ -102,6 +102,12 @@ class TensorInfo:
 
     state: int | None = None
     """The number of the output that is this input's value at the next call, of a state."""
+
+    limit: str | None = None
+    """
+    Of an output of a program that says, as a truth value, that a loop had too many steps: which.
+    """
+
     is_sequence: bool = False
     """Whether the value is a list of arrays."""
     is_optional: bool = False
@@ -185,10 +191,10 @@ class Signature:
 
     @lazy_property
     def visible(self) -> Signature:
-        """The signature that a caller sees: without random state, and counts of used elements."""
-        if not self._counts and not self.is_random:
+        """The signature that a caller sees: without random state, counts, and limits of loops."""
+        if not self._hidden and not self.is_random:
             return self
-        outputs = [info for i, info in enumerate(self.outputs) if i not in self._counts]
+        outputs = [info for i, info in enumerate(self.outputs) if i not in self._hidden]
         inputs = tuple(info for info in self.inputs if not info.is_random)
         return Signature(inputs, tuple(map(_open_ended, outputs)))
 
@@ -203,22 +209,28 @@ class Signature:
         return any(info.is_random for info in self.inputs)
 
     def used(self, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Returns the visible ones of a program's outputs, cut to the part of each that is used."""
-        if not self._counts:
+        """
+        Returns the visible ones of a program's outputs, cut to the part of each that is used.
+        Raises LimitError if a loop had too many steps.
+        """
+        if not self._hidden:
             return list(outputs)
         found: list[np.ndarray] = []
         for i, (info, array) in enumerate(zip(self.outputs, outputs, strict=True)):
+            if info.limit is not None and outputs[i]:
+                raise LimitError(info.limit)
             if info.count is not None:
                 part = [slice(None)] * info.count.axis + [slice(int(outputs[info.count.output]))]
                 found.append(np.ascontiguousarray(array[tuple(part)]))
-            elif i not in self._counts:
+            elif i not in self._hidden:
                 found.append(array)
         return found
 
     @lazy_property
-    def _counts(self) -> frozenset[int]:
-        """The outputs that are counts."""
-        return frozenset(info.count.output for info in self.outputs if info.count is not None)
+    def _hidden(self) -> frozenset[int]:
+        """The outputs that are counts, or say that a loop had too many steps."""
+        counts = {info.count.output for info in self.outputs if info.count is not None}
+        return frozenset(counts | {i for i, o in enumerate(self.outputs) if o.limit is not None})
 
     def results(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """Returns the outputs of a program in the dtypes that are declared."""
@@ -229,7 +241,7 @@ class Signature:
     @lazy_property
     def is_direct(self) -> bool:
         """Whether a program computes outputs exactly as a caller sees them."""
-        return not self._counts and not self._narrow_outputs
+        return not self._hidden and not self._narrow_outputs
 
     def expect_indices(self, arrays: Sequence[np.ndarray]) -> None:
         """Raises InputError if an index in the inputs is out of range."""

@@ -12,15 +12,16 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ..errors import CompileError, ModelError
 from ..glow_dialects.glow import Node
 from ..glow_dialects.glow.constant import ConstantOp
+from ..glow_dialects.glow.control import IfOp, LoopOp, YieldOp
 from ..glow_dialects.glow.profile import ProfileOp
 from ..glow_dialects.glow_inst.memory import QUALIFIER, STATE, argument_attributes
-from ..semantics import evaluate
+from ..semantics import evaluate, numpy_dtype
 from .interpreter_program import run_program
 from .signature import main_function, signature_of
 
@@ -57,7 +58,7 @@ def execute(
     """Returns `interpret` without names, and without a check of the inputs."""
     observe = observe or _ignore
     if not _is_program(main):
-        return _run_graph(main, inputs, observe)
+        return [array.copy() for array in _run_graph(main.body.block, inputs, observe)]
     given = iter(inputs)
     arguments = main.body.block.args
     arrays = [None if _qualifier(a) == "out" else next(given) for a in arguments]
@@ -77,17 +78,15 @@ def _is_program(main: func.FuncOp) -> bool:
     return any(isinstance(a.type, MemRefType) for a in main.body.block.args)
 
 
-def _run_graph(
-    main: func.FuncOp, arrays: Sequence[np.ndarray], observe: Observer
-) -> list[np.ndarray]:
-    block = main.body.block
+def _run_graph(block: Block, arrays: Sequence[np.ndarray], observe: Observer) -> list[np.ndarray]:
+    """Returns what the last operation of a block returns or yields."""
     values: dict[SSAValue, np.ndarray] = dict(zip(block.args, arrays, strict=True))
     for value, array in values.items():
         observe(value, array)
     for op, dying in _with_last_uses(list(block.ops)):
         operands = [values[o] for o in op.operands]
-        if isinstance(op, func.ReturnOp):
-            return [a.copy() for a in operands]
+        if isinstance(op, func.ReturnOp | YieldOp):
+            return operands
         for value, array in zip(op.results, _run_node(op, operands), strict=True):
             values[value] = array
             observe(value, array)
@@ -99,6 +98,11 @@ def _run_graph(
 def _run_node(op: Operation, operands: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
     if isinstance(op, ProfileOp):
         return ()  # observers see all values
+    if isinstance(op, IfOp):
+        condition, *reads = operands
+        return _run_graph((op.then if condition else op.otherwise).block, reads, _ignore)
+    if isinstance(op, LoopOp):
+        return _run_loop(op, operands)
     if not isinstance(op, Node):
         raise CompileError(f"the interpreter runs graph nodes and instructions, found {op.name}")
     if not isinstance(op, ConstantOp):
@@ -107,6 +111,30 @@ def _run_node(op: Operation, operands: Sequence[np.ndarray]) -> Sequence[np.ndar
         return evaluate(op.call, ())
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot read a constant: {error}") from error
+
+
+def _run_loop(op: LoopOp, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+    given = iter(operands)
+    trips = None if op.trips is None else int(next(given))
+    going = op.going is None or bool(next(given))
+    carried = [next(given) for _ in op.carried]
+    reads, body, step = list(given), op.body.block, 0
+    stacked: list[np.ndarray] = []
+    for value in op.stacked:
+        assert isinstance(value.type, TensorType)
+        stacked.append(np.zeros(value.type.get_shape(), numpy_dtype(value.type.element_type)))
+    limit = op.most if trips is None else min(trips, op.most)
+    while going and step < limit:
+        results = _run_graph(body, [np.array(step, np.int64), *carried, *reads], _ignore)
+        if op.going is not None:
+            going, *results = bool(results[0]), *results[1:]
+        carried, rows = results[: len(carried)], results[len(carried) :]
+        for whole, row in zip(stacked, rows, strict=True):
+            whole[step] = row
+        step += 1
+    endless = op.trips is None and op.going is None
+    unfinished = going and not endless and (trips is None or step < trips)
+    return [*carried, *stacked, np.array(step + unfinished, np.int32)]
 
 
 def _with_last_uses(ops: Sequence[Operation]) -> Iterator[tuple[Operation, list[SSAValue]]]:

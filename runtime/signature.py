@@ -36,6 +36,8 @@ COUNT = "glow.count"
 The attribute of a result of which data decides how much is used: along which axis, and the number
 of the result that says how much.
 """
+LIMIT = "glow.limit"
+"""The attribute of a result that says whether a loop had too many steps: which loop."""
 
 
 def main_function(module: ModuleOp) -> FuncOp:
@@ -133,8 +135,9 @@ def _infos(
         ranges = index_ranges(about.get(RANGES))
         shape, count = list(t.get_shape()), _count(about.get(COUNT))
         dtype = interface_dtype(t.element_type)
-        state = _number(about.get(STATE))
-        infos.append(TensorInfo(text, shape, dtype, ranges, count, RANDOM in about, state))
+        state, limit = _number(about.get(STATE)), text_of(about.get(LIMIT))
+        random = RANDOM in about
+        infos.append(TensorInfo(text, shape, dtype, ranges, count, random, state, limit))
     return tuple(infos)
 
 

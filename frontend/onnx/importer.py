@@ -26,7 +26,9 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...errors import ModelError, UnsupportedError, ValuesNeededError
 from . import ops  # noqa: F401  (registers the converters)
-from .builder import Counted, GraphBuilder, Indices
+from .bodies import erase_dead
+from .builder import Counted, Exceeded, GraphBuilder, Indices
+from .control_flow import LIMIT
 from .cut import cut
 from .functions import Functions
 from .graph import GraphConverter, Scope
@@ -48,6 +50,7 @@ def import_onnx(
     max_elements: int = MAX_ELEMENTS,
     external: set[str] | None = None,
     values: Mapping[str, np.ndarray] | None = None,
+    parameters: bool = False,
 ) -> ModuleOp:
     """
     Returns a module with the model's graph as `func.func @main`.
@@ -61,7 +64,8 @@ def import_onnx(
     of the inputs; a dimension without a name is called `<input>_dim<index>`. No tensor may have
     more than `max_elements` elements. The paths of files of external data are added to `external`.
     `values` of some inputs, which have their types, are constants in the graph; the inputs stay,
-    without users.
+    without users. With `parameters`, initializers of floats that have a dimension are not folded,
+    and their constants carry ONNX's names as `glow.name`.
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect:
@@ -80,6 +84,8 @@ def import_onnx(
     types, problems = input_types(inputs, sizes, max_elements)
     block = Block(arg_types=[t for t in types.values() if t is not None])
     builder = GraphBuilder(block, max_elements)
+    if parameters:
+        builder.parameters = set()
     weights = WeightReader(loaded, max_elements)
     scope = Scope(builder, weights, declared_types([*graph.value_info, *graph.output]))
     scope.initializers = initializers
@@ -193,15 +199,16 @@ def _module(
     names, outputs = [name for name, _ in named], [value for _, value in named]
     counted = [builder.counted.get(value) for value in outputs]
     counts = list(dict.fromkeys(each.count for each in counted if each is not None))
-    results = [*outputs, *counts]
-    _erase_dead(block, results)
+    limit = builder.any_exceeded()
+    results = [*outputs, *counts, *([] if limit is None else [limit.flag])]
+    erase_dead(block, results)
     block.add_op(ReturnOp(*results))
     function = FuncOp(
         "main",
         (block.arg_types, [r.type for r in results]),
         Region(block),
         arg_attrs=_with_ranges(_arguments(inputs, builder), block, builder.indices),
-        res_attrs=_with_counts(names, counted, counts),
+        res_attrs=_with_limit(_with_counts(names, counted, counts), limit),
     )
     if graph.name:
         function.attributes["glow.model"] = StringAttr(graph.name)
@@ -229,6 +236,21 @@ def _with_counts(
     return ArrayAttr(found)
 
 
+def _with_limit(
+    attributes: ArrayAttr[DictionaryAttr], limit: Exceeded | None
+) -> ArrayAttr[DictionaryAttr]:
+    """Returns the attributes of results, of which the last may say that a loop does not end."""
+    if limit is None:
+        return attributes
+    names = [about.data["glow.name"] for about in attributes]
+    name = StringAttr("limit")
+    while name in names:
+        name = StringAttr(f"{name.data}_")
+    message = f"{limit.loops}: not at its end after {LIMIT} steps"
+    about = DictionaryAttr({"glow.name": name, "glow.limit": StringAttr(message)})
+    return ArrayAttr([*attributes, about])
+
+
 def _with_ranges(
     names: ArrayAttr[DictionaryAttr], block: Block, indices: Sequence[Indices]
 ) -> ArrayAttr[DictionaryAttr]:
@@ -252,15 +274,6 @@ def _range_attribute(of: Indices) -> DictionaryAttr:
     if of.ascending:
         entries["ascending"] = UnitAttr()
     return DictionaryAttr(entries)
-
-
-def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:
-    """Removes nodes that were only used to compute shapes."""
-    kept = set(results)
-    for op in reversed(list(block.ops)):
-        if not any(r in kept or r.uses for r in op.results):
-            op.detach()
-            op.erase()
 
 
 def _arguments(names: Sequence[str], builder: GraphBuilder) -> ArrayAttr[DictionaryAttr]:

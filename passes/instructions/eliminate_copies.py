@@ -40,9 +40,9 @@ from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...glow_dialects.glow_inst.stacked import CopyOp
 from ...glow_dialects.views import is_whole, view_through
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .loops import SPLAT
-from .program import Timeline, memref, overlap, programs, same_view, tidy
+from .program import OperandAccess, Timeline, memref, overlap, program_blocks, same_view, tidy
 
 
 def takes_all(view: SSAValue) -> bool:
@@ -52,19 +52,32 @@ def takes_all(view: SSAValue) -> bool:
     return is_activation and is_whole(memref(view), memref(buffer))
 
 
+def moved_views(
+    timeline: Timeline, buffer: SSAValue, home: SSAValue
+) -> list[tuple[OperandAccess, MemRefType]] | None:
+    """
+    Returns each use of `buffer` with the view that it becomes if `home` takes its place, a view of
+    another buffer with the same number of elements; None if strides cannot express a use, or an
+    instruction does not accept it.
+    """
+    moved: list[tuple[OperandAccess, MemRefType]] = []
+    for access in timeline.accesses(buffer):
+        t = view_through(memref(home), memref(access.value))
+        if t is None or not access.instruction.accepts(access.index, t, buffer_of(home)):
+            return None
+        moved.append((access, t))
+    return moved
+
+
 def move_buffer(timeline: Timeline, buffer: SSAValue, home: SSAValue) -> bool:
     """
-    Lets every use of `buffer` use `home` instead, a view of another buffer with the same number of
-    elements. Returns False, and changes nothing, if strides cannot express a use.
+    Lets every use of `buffer` use `home` instead; returns False, and changes nothing, if
+    `moved_views` finds no way.
     """
-    accesses = list(timeline.accesses(buffer))
-    moved: list[MemRefType] = []
-    for access in accesses:
-        t = view_through(memref(home), memref(access.value))
-        if t is None:
-            return False
-        moved.append(t)
-    for access, t in zip(accesses, moved, strict=True):
+    moved = moved_views(timeline, buffer, home)
+    if moved is None:
+        return False
+    for access, t in moved:
         timeline.redirect(access.instruction, access.index, timeline.view(buffer_of(home), t))
     return True
 
@@ -164,5 +177,5 @@ class EliminateCopiesPass(ModulePass):
     level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in programs(op):
-            eliminate_copies(function.body.block)
+        for block in program_blocks(op):
+            eliminate_copies(block)

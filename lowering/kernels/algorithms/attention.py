@@ -1,17 +1,31 @@
-"""The algorithm of attention."""
+"""
+The algorithm of attention.
+
+Many rows of a query meet the keys in blocks, as in FlashAttention (Dao et al. 2022): no more than a
+block of scores is in memory, and what was summed is scaled down when a larger score appears.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from ....glow_dialects.elements import compute_type
+from xdsl.ir import Attribute
+
+from ....glow_dialects.elements import compute_type, element_bytes, least_finite
 from ....glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
-from ....glow_dialects.glow.elementwise import X, Y
-from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View
-from ....glow_dialects.glow_nest.nest import Combine, Reduction
-from ....glow_dialects.scalar import Expr, arguments, exp, maximum, select
+from ....glow_dialects.glow.elementwise import X, Y, Z
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.scalar import Expr, arguments, convert, exp, maximum, multiply_add, select
 from ..registry import Kernel, kernel, total
-from ..schedules.blocking import queries_together, repays_dense_keys
+from ..schedules.blocking import (
+    balanced_panel,
+    keys_together,
+    queries_together,
+    repays_packed_keys,
+)
 from .row_blocks import Rows, in_blocks
 from .rows import softmax_of_rows
 
@@ -27,59 +41,189 @@ processors take many times as long for these.
 def attention(k: Kernel) -> None:
     """
     Computes, for each image, each head, and a few rows of the query: the scores, the numerators of
-    their softmax, and the mean of the values. Memory only ever holds the scores of these rows. Many
-    rows read dense copies of the keys and the values of the head; the keys are transposed.
+    their softmax, and the mean of the values. Many rows read packed copies of the keys and of the
+    values of the head.
     """
+    query = k.operands[0]
+    n, h = Dim("n", query.shape[0]), Dim("h", query.shape[2])
+    head = _Head(k, n, h, compute_type(query.element))
+    with k.repeat(n), k.repeat(h):
+        if repays_packed_keys(query.shape[1]):
+            _Packed(head).run()
+        else:
+            _few_rows(head)
+
+
+@dataclass(frozen=True)
+class _Head:
+    """A head of an image."""
+
+    k: Kernel
+    n: Dim
+    h: Dim
+    element: Attribute
+    """The type in which it computes."""
+
+    @property
+    def rows(self) -> Rows:
+        return Rows((), 0, Dim("i", self.k.operands[0].shape[1]))
+
+    def of(self, operand: int, position: Index, column: Index) -> Access:
+        """Returns an element of the query, the key or the value."""
+        return self.k.operands[operand][[self.n, position, self.h, column]]
+
+    def mask(self, row: Index, position: Index) -> list[Access]:
+        return [view[[self.n, self.h, row, position]] for view in self.k.operands[3:]]
+
+    def place(self, row: Index, column: Index) -> list[Index]:
+        """Returns the indices of an element of the result."""
+        return [self.n, row, self.h, column]
+
+
+def _few_rows(head: _Head) -> None:
+    """Computes a few rows at a time, with all their scores, from keys and values as they are."""
+    k, element = head.k, head.element
     query, key, value = k.operands[:3]
-    element = compute_type(query.element)
-    images, rows, heads, inner = query.shape
-    columns = key.shape[1]
-    count = queries_together(rows)
-    n, h = Dim("n", images), Dim("h", heads)
-    j, t, d = Dim("j", columns), Dim("t", inner), Dim("d", value.shape[3])
-    keys, values = key[[n, j, h, t]], value[[n, j, h, d]]
-    copies: list[tuple[list[Dim], Access, Access]] = []
-    if repays_dense_keys(rows):
-        turned = k.scratch((inner, columns), element)[[t, j]]
-        dense = k.scratch((columns, d.size), element)[[j, d]]
-        copies = [([t, j], turned, keys), ([j, d], dense, values)]
-        keys, values = turned, dense
-    powers = k.scratch((count, columns), element)
+    count = queries_together(query.shape[1])
+    j, t, d = (Dim(*of) for of in zip("jtd", (*key.shape[1::2], value.shape[3]), strict=True))
+    powers = k.scratch((count, j.size), element)
     peak, share = k.scratch((count,), element), k.scratch((count,), element)
 
     def visit(at: Rows) -> None:
-        (i,) = at.place
-        row = at.row
-        products = total(Combine.ADD, element, query[[n, i, h, t]], keys)
-        mask = [view[[n, h, i, j]] for view in k.operands[3:]]
-        _scores(k, row, j, t, products, powers, mask)
-        softmax_of_rows(k, row, j, None, powers[[row, j]], peak[[row]], share[[row]], _power())
-        means = total(Combine.ADD, element, powers[[row, j]], values)
-        place: list[Index] = [n, i, h, d]
-        k.reduce([row, d], [j], means, place, [share[[row]]], X * Y)
+        (i,), row = at.place, at.row
+        products = total(Combine.ADD, element, head.of(0, i, t), head.of(1, j, t))
+        scores = powers[[row, j]]
+        k.map([row, j], scores, mask := head.mask(i, j), _score(k, bool(mask)), [t], products)
+        softmax_of_rows(k, row, j, None, scores, peak[[row]], share[[row]], _power())
+        means = total(Combine.ADD, element, scores, head.of(2, j, d))
+        k.reduce([row, d], [j], means, head.place(i, d), [share[[row]]], X * Y)
 
-    with k.repeat(n), k.repeat(h):
-        for dims, copy, original in copies:
-            k.copy(dims, copy, original)
-        in_blocks(k, Rows((), 0, Dim("i", rows)), count, visit)
+    in_blocks(k, head.rows, count, visit)
 
 
-def _scores(
-    k: Kernel,
-    row: Dim,
-    j: Dim,
-    t: Dim,
-    products: Reduction,
-    powers: View,
-    mask: Sequence[Access],
-) -> None:
-    """Computes `powers[row, j] = products * scale + mask`."""
-    scale = k.call.float("scale")
+class _Packed:
+    """A head whose keys and values are packed into panels, each of which vectors read in order."""
 
-    score, added = arguments(2)
-    scaled = score * scale
-    score = scaled + added if mask else scaled
-    k.map([row, j], powers[[row, j]], mask, score, [t], products)
+    def __init__(self, head: _Head):
+        k, element = head.k, head.element
+        self.head, self.k = head, k
+        rows, inner = k.operands[0].shape[1::2]
+        self.keys, self.columns = k.operands[2].shape[1::2]
+        self.t = Dim("t", inner)
+        lanes = k.machine.lanes(8 * element_bytes(element))
+        self.key_width = balanced_panel(k.machine, lanes, self.keys)
+        self.width = balanced_panel(k.machine, lanes, self.columns)
+        count = queries_together(rows)
+        row_bytes = element_bytes(element) * self.width
+        self.together = keys_together(k.machine, self.keys, row_bytes, self.key_width)
+        self.key_panels = self._panels(self.keys, self.key_width, inner)
+        self.value_panels = self._panels(self.columns, self.width, self.keys)
+        self.query = k.scratch((count, inner), element)
+        self.powers = k.scratch((count, self.together), element)
+        self.sums = k.scratch((count, self.columns), element)
+        self.peak, self.former, self.share = (k.scratch((count,), element) for _ in range(3))
+
+    def run(self) -> None:
+        self._pack()
+        in_blocks(self.k, self.head.rows, self.query.shape[0], self._visit)
+
+    def _panels(self, columns: int, width: int, inner: int) -> View:
+        return self.k.scratch((-(-columns // width), inner, width), self.head.element)
+
+    def _pack(self) -> None:
+        k, t, of, j = self.k, self.t, self.head.of, Dim("j", self.keys)
+        for p, lane in _each_panel(k, self.keys, self.key_width):
+            position = p * self.key_width + lane
+            k.copy([t, lane], self.key_panels[[p, t, lane]], of(1, position, t))
+        for p, lane in _each_panel(k, self.columns, self.width):
+            column = p * self.width + lane
+            k.copy([j, lane], self.value_panels[[p, j, lane]], of(2, j, column))
+
+    def _visit(self, rows: Rows) -> None:
+        """Computes some rows of the result."""
+        k, (i,), row, t = self.k, rows.place, rows.row, self.t
+        query = convert(X, self.head.element) * k.call.float("scale")
+        k.map([row, t], self.query[[row, t]], [self.head.of(0, i, t)], query)
+        if self.together == self.keys:
+            self._whole(rows)
+            return
+        d, first = Dim("d", self.columns), least_finite(self.head.element)
+        k.map([row], self.former[[row]], (), Expr.constant(first, self.head.element))
+        k.fill(self.share, 0)
+        k.fill(self.sums, 0)
+        blocks, rest = divmod(self.keys, self.together)
+        block = Dim("c", blocks)
+        with k.repeat(block):
+            self._add_block(rows, affine(block), self.together)
+        if rest:
+            self._add_block(rows, affine(blocks), rest)
+        quotient = [self.sums[[row, d]], self.share[[row]]]
+        k.finish([row, d], self.head.place(i, d), quotient, X / Y)
+
+    def _whole(self, rows: Rows) -> None:
+        """Computes the result where all keys are one block."""
+        k, (i,), row, j = self.k, rows.place, rows.row, Dim("j", self.keys)
+        peak, share = self.peak[[row]], self.share[[row]]
+        self._scores(rows, affine(0), self.keys)
+        softmax_of_rows(k, row, j, None, self.powers[[row, j]], peak, share, _power())
+        for p, lane in _each_panel(k, self.columns, self.width):
+            place = self.head.place(i, p * self.width + lane)
+            k.reduce([row, lane], [j], self._means(row, j, p, lane, j), place, [share], X * Y)
+
+    def _add_block(self, rows: Rows, block: Affine, keys: int) -> None:
+        """Adds what a block of keys gives, and scales what was summed to the largest score."""
+        k, row, j = self.k, rows.row, Dim("j", keys)
+        scores, peak, former = self.powers[[row, j]], self.peak[[row]], self.former[[row]]
+        element, share = self.head.element, self.share[[row]]
+        self._scores(rows, block, keys)
+        largest = total(Combine.LARGEST_NUMBER, element, scores)
+        k.map([row], peak, [former], maximum(X, Y), [j], largest)
+        for dims, at in (((row, j), scores), ((row,), former)):
+            k.nest(Nest(dims, (at,), Body((_power(),), (element,)), (at, peak), in_place=True))
+        change, body = former, Body((multiply_add(Y, Z, X),), (element,))
+        sums = total(Combine.ADD, element, scores)
+        k.nest(Nest((row,), (share,), body, (share, change), sums, (j,), in_place=True))
+        for p, lane in _each_panel(k, self.columns, self.width):
+            at = self.sums[[row, p * self.width + lane]]
+            means = self._means(row, j, p, lane, block * self.together + j)
+            k.nest(Nest((row, lane), (at,), body, (at, change), means, (j,), in_place=True))
+        k.copy([row], former, peak)
+
+    def _scores(self, rows: Rows, block: Affine, keys: int) -> None:
+        """Computes the scores of a block of keys."""
+        k, (i,), row, t = self.k, rows.place, rows.row, self.t
+        for p, lane in _each_panel(k, keys, self.key_width):
+            column = p * self.key_width + lane
+            position = block * self.together + column
+            panel = block * (self.together // self.key_width) + p
+            reads = self.query[[row, t]], self.key_panels[[panel, t, lane]]
+            products = total(Combine.ADD, self.head.element, *reads)
+            mask = self.head.mask(i, position)
+            score = X + Y if mask else X
+            k.map([row, lane], self.powers[[row, column]], mask, score, [t], products)
+
+    def _means(self, row: Dim, j: Dim, p: Affine, lane: Dim, position: Index) -> Reduction:
+        reads = self.powers[[row, j]], self.value_panels[[p, position, lane]]
+        return total(Combine.ADD, self.head.element, *reads)
+
+
+def _each_panel(k: Kernel, columns: int, width: int) -> Iterator[tuple[Affine, Dim]]:
+    """
+    Yields the number of a panel and the loop variable of its columns: once for all whole panels, in
+    a loop, and once for the rest.
+    """
+    whole, rest = divmod(columns, width)
+    if whole:
+        with k.repeat(p := Dim("p", whole)):
+            yield affine(p), Dim("l", width)
+    if rest:
+        yield affine(whole), Dim("l", rest)
+
+
+def _score(k: Kernel, is_masked: bool) -> Expr:
+    """Returns a score, from the product and perhaps the mask."""
+    scaled = X * k.call.float("scale")
+    return scaled + Y if is_masked else scaled
 
 
 def _power() -> Expr:

@@ -38,27 +38,57 @@ def trees_walked_together(rows: int) -> int:
 
 
 def queries_together(rows: int) -> int:
-    """Returns how many of `rows` positions of a query meet all keys at a time."""
-    return min(TIMINGS.queries, rows)
+    """Returns how many of `rows` positions of a query meet a block of keys at a time."""
+    if not repays_packed_keys(rows):
+        return min(TIMINGS.few_queries, rows)
+    return rows if rows < 2 * TIMINGS.queries else TIMINGS.queries
 
 
-def repays_dense_keys(rows: int) -> bool:
+def repays_packed_keys(rows: int) -> bool:
     """
-    Returns whether copying the keys and the values of a head first pays off for `rows` positions of
-    a query. The rows in memory would compete for few lines of a cache.
+    Returns whether packing the keys and the values of a head first pays off for `rows` positions of
+    a query.
     """
-    return rows >= TIMINGS.least_dense_queries
+    return rows >= TIMINGS.least_packed_queries
+
+
+def keys_together(machine: MachineDescription, keys: int, row_bytes: int, width: int) -> int:
+    """
+    Returns how many of `keys` keys are a block, in panels of `width` keys: the part of a panel of
+    their values, with rows of `row_bytes`, takes half of the first cache. Blocks are about equal.
+    """
+    most = max(width, machine.l1_bytes // 2 // row_bytes)
+    blocks = -(-keys // most)
+    return keys if blocks <= 1 else -(-keys // (blocks * width)) * width
+
+
+def balanced_panel(machine: MachineDescription, lanes: int, columns: int) -> int:
+    """
+    Returns the width of panels of about equal width, whole vectors of `lanes` elements, that hold
+    the columns of a factor of a product.
+    """
+    vectors = max(1, -(-columns // lanes))
+    panels = -(-vectors // machine.panel_vectors)
+    return -(-vectors // panels) * lanes
 
 
 # matrix products
 
 
-def repays_turning(rows: int, terms: int) -> bool:
+def repays_transposing(rows: int, terms: int) -> bool:
     """
     Returns whether products of `rows` rows of `terms` terms repay transposing a factor that is
     stored transposed.
     """
-    return rows >= TIMINGS.least_turned_rows and terms < TIMINGS.most_turned_terms
+    return rows >= TIMINGS.least_transposed_rows and terms < TIMINGS.most_transposed_terms
+
+
+def repays_packing(machine: MachineDescription, rows: int, matrix_bytes: int) -> bool:
+    """
+    Returns whether products of `rows` rows with a matrix repay copying the matrix to panels. From
+    its rows, a tile would read as many pages as it has rows.
+    """
+    return rows >= TIMINGS.least_packed_rows and matrix_bytes > machine.l1_bytes
 
 
 def repays_unpacking(rows: int) -> bool:
@@ -139,7 +169,7 @@ def rows_added_together() -> int:
     return TIMINGS.added_rows
 
 
-def rows_announced() -> int:
+def rows_touched_early() -> int:
     """Returns how many indices before it is added a row is prefetched."""
     return TIMINGS.rows_ahead
 

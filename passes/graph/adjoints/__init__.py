@@ -1,11 +1,12 @@
 """Rules that differentiate operators, by the class of the operator."""
 
-from . import convolution, data_parallel, formula, normalization, shape
+from . import attention, convolution, data_parallel, formula, normalization, shape
 from .registry import ADJOINTS, TANGENTS
 
 __all__ = [
     "ADJOINTS",
     "TANGENTS",
+    "attention",
     "convolution",
     "data_parallel",
     "formula",

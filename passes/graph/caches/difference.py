@@ -24,7 +24,7 @@ from ....glow_dialects.glow.shape import SliceOp
 from ....glow_dialects.operator import shape_of
 from ....interface.cache_rows import Rows
 from ....semantics.arrays import constant_array
-from ...looked_at import each
+from ...visited_operation import each
 
 
 @dataclass(frozen=True)

@@ -134,14 +134,14 @@ def test_errors_name_what_is_wrong(rng: np.random.Generator):
     ):
         with pytest.raises(glow.GlowError, match=message):
             glow.compile(content, states=states)
-    with pytest.raises(glow.GlowError, match="buckets"):
+    with pytest.raises(glow.GlowError, match="buckets of symbol 'past'"):
         glow.compile(content, states=STATES, buckets="pow3")
     session = _compiled(network, "interpreter", buckets=[8]).session()
     ids = np.zeros((1, 3), np.int64)
     with pytest.raises(glow.InputError, match="symbol total is 4: expected 3"):
         session(ids, np.ones((1, 4), np.int64))
     session(ids, np.ones((1, 3), np.int64))
-    with pytest.raises(glow.InputError, match="9 rows, and the largest bucket has 8"):
+    with pytest.raises(glow.InputError, match="symbol 'past' is 9, and its largest bucket is 8"):
         session(np.zeros((1, 6), np.int64), np.ones((1, 9), np.int64))
     with pytest.raises(glow.InputError, match="the session has sizes"):
         session(np.zeros((2, 1), np.int64), np.ones((2, 4), np.int64))

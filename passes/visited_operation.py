@@ -19,19 +19,19 @@ from ..errors import GlowError
 
 Op = TypeVar("Op", bound=Operation)
 
-_LOOKED_AT: ContextVar[Operation | None] = ContextVar("looked_at", default=None)
+_VISITED: ContextVar[Operation | None] = ContextVar("visited", default=None)
 
 
-def looked_at() -> Operation | None:
+def visited() -> Operation | None:
     """
     Returns the operation that the pass of this thread looks at, or was looking at when it failed.
     """
-    return _LOOKED_AT.get()
+    return _VISITED.get()
 
 
-def look_at(op: Operation | None) -> None:
+def visit(op: Operation | None) -> None:
     """Says which operation comes next; None for none in particular."""
-    _LOOKED_AT.set(op)
+    _VISITED.set(op)
 
 
 def each(ops: Iterable[Op]) -> Iterator[Op]:
@@ -40,11 +40,11 @@ def each(ops: Iterable[Op]) -> Iterator[Op]:
     loop ends early stays so, because a failure ends it as well. After the last one, the operation
     that was looked at before the loop is looked at again, so loops may be nested.
     """
-    around = _LOOKED_AT.get()
+    around = _VISITED.get()
     for op in ops:
-        _LOOKED_AT.set(op)
+        _VISITED.set(op)
         yield op
-    _LOOKED_AT.set(around)
+    _VISITED.set(around)
 
 
 def run_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
@@ -53,13 +53,13 @@ def run_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
     operation at fault if the error names one, or the one that the pass looked at, or None. A
     GlowError leaves it unchanged, because its message is complete.
     """
-    look_at(None)
+    visit(None)
     try:
         p.apply(context, module)
     except GlowError:
         raise
     except Exception as error:
-        operation = getattr(error, "operation", None) or looked_at()
+        operation = getattr(error, "operation", None) or visited()
         error.pass_name = p.name  # pyright: ignore[reportAttributeAccessIssue]
         error.operation = operation  # pyright: ignore[reportAttributeAccessIssue]
         raise
