@@ -56,23 +56,24 @@ def compile(
     """
     Compiles a network for a backend.
 
-    - `model`: path of an ONNX file, of a file of the graph dialect (`.mlir`, `.glow`), or of a file
-      of a stage (see `CompiledModel.dump_stages`), after which compilation continues; the bytes of
-      an ONNX file; an `onnx.ModelProto`; or a module of the graph dialect, which is not modified.
-      An ONNX model whose inputs have symbolic dimensions is compiled when it is called, for the
-      sizes that the inputs have (`CompiledModel.specialize` does it before), as is one with inputs
-      whose values decide shapes, for these values; an `onnx.ModelProto` must not be changed
-      meanwhile. One whose shapes follow from values that it computes is cut there
-      (`glow.cut_model.CutModel`). One with sequences or optional values as inputs or outputs takes
-      and returns lists of arrays, and None (`glow.nested_model.NestedModel`).
-    - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with options
-      of its own. `threads` is how many threads run the network together, and the other `options`
-      are those of the backend; of `cpu`, the fields of `glow.runtime.cpu_options.CpuOptions`.
+    - `model`: the path of an ONNX file or of a file of the graph dialect (`.mlir`, `.glow`), the
+      bytes of an ONNX file, an `onnx.ModelProto`, or a module of the graph dialect, which is not
+      modified. Compilation continues after the stage of a file from `CompiledModel.dump_stages`.
+      An ONNX model with symbolic dimensions is compiled when it is called, for the sizes of the
+      inputs; `CompiledModel.specialize` compiles it before. A model with inputs whose values decide
+      shapes is compiled for these values. An `onnx.ModelProto` must not change before these
+      compilations. A model whose shapes follow from values that it computes is cut there
+      (`glow.cut_model.CutModel`). A model with sequences or optional values as inputs or outputs
+      takes and returns lists of arrays, and None (`glow.nested_model.NestedModel`).
+    - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with its own
+      options. `threads` is the number of threads that run the network together. The other `options`
+      are those of the backend. Those of `cpu` are the fields of
+      `glow.runtime.cpu_options.CpuOptions`.
     - `symbols`: sizes of symbolic dimensions of an ONNX model, such as `{"batch": 4}`, which are
       fixed, or the range that inputs may have, such as `{"batch": (1, 64)}`. Sizes that are not
       fixed are taken from the inputs of each call.
-    - `max_specializations`: for how many combinations of such sizes and values programs are kept:
-      those that were used last, and that have at most `max_specialization_bytes` of activations.
+    - `max_specializations`: the largest number of programs for such sizes and values that are kept:
+      those that were used last, with at most `max_specialization_bytes` of activations.
     - `buckets`: sizes that inputs are padded to with zeros: `"pow2"` or a list, for all symbols or
       by symbol (`{"sequence": "pow2"}`). The network needs masks for that; a call checks this.
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default

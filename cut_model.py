@@ -1,4 +1,4 @@
-"""A network in two programs: the second is made for what the first one computes."""
+"""A network in two programs: the second one is compiled for results of the first one."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class _Parts:
 
 class CutModel(SeveralPrograms):
     """
-    A network some of whose shapes follow from values that it computes.
+    A network with shapes that follow from values which it computes.
 
-    It is cut there. `parts` are the models before and behind the cut; the second one is compiled
-    for the sizes and values that the first one finds, and is itself a model with symbolic
-    dimensions or deciding inputs. What a model says of its program is that of a part.
+    It is cut at these values. `parts` are the models before and after the cut. The second one is
+    compiled for the sizes and values that the first one computes; it is a model with symbolic
+    dimensions or deciding inputs. Facts about a program belong to a part.
     """
 
     def __init__(self, first: CompiledModel, rest: CompiledModel, outputs: Sequence[TensorInfo]):

@@ -47,7 +47,7 @@ class NestedModel(SpecializedModel):
     (arrays, lists or None).
 
     Its programs are made when they are first needed, each for the lengths and shapes of its inputs,
-    and for which of them are None. Sequences disappear in them.
+    and for the set of inputs that are None. The inputs and outputs of programs are tensors.
     """
 
     def __init__(

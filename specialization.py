@@ -1,9 +1,8 @@
 """
-Networks with symbolic dimensions, or with shapes that values of inputs decide: compiled for the
-sizes and values that inputs have, when these come.
+Networks with symbolic dimensions, or with shapes that values of inputs decide.
 
-A program has static shapes. `SymbolicModel` makes one for each combination of sizes and values that
-it meets, a specialization, and keeps a bounded number of them.
+A program has static shapes. A specialization is the program for one combination of sizes and
+values. `SymbolicModel` makes it when a call needs it, and keeps a bounded number of them.
 """
 
 from __future__ import annotations
@@ -41,8 +40,9 @@ class LatestUsed(Generic[K, V]):
     The results of `make` by key, for the `limit` keys that were used last; fewer if their sizes,
     by `size_of`, are more than `limit_size` together.
 
-    Any thread may ask. Several that ask for one key at a time wait for the first; different keys
-    do not wait for each other. If `make` fails, the next one who asks tries again.
+    Any thread may call `get`. Several threads that need one key at a time wait for the first one;
+    threads with different keys do not wait for each other. If `make` fails, the next call tries
+    again.
     """
 
     def __init__(
@@ -167,13 +167,11 @@ class SpecializedModel(SeveralPrograms):
 
 class SymbolicModel(SpecializedModel):
     """
-    A network some of whose dimensions get their sizes at each call, or some of whose inputs decide
-    shapes by their values.
+    A network with symbolic dimensions, or with inputs whose values decide shapes.
 
     Its programs are made when they are first needed, each for one size of every symbol and one
-    value of each such input. A call with other values never runs a program for these. What a
-    model says of its program (`stages`, `memory`, `times`, `dump_stages`) is that of the only
-    specialization; if there are several, choose one with `specialize`.
+    value of each such input. Facts about a program (`stages`, `memory`, `times`, `dump_stages`) are
+    those of the only specialization; if there are several, choose one with `specialize`.
     """
 
     def __init__(
@@ -185,8 +183,8 @@ class SymbolicModel(SpecializedModel):
         rules: SpecializationRules,
     ):
         """
-        `signature` has the symbols; `fixed` are the sizes that it does not have any more; `compile`
-        makes the model for sizes of all symbols and for values of inputs, or raises
+        `signature` has the symbols. `fixed` are the sizes of the symbols that are not in it.
+        `compile` makes the model for sizes of all symbols and for values of inputs, or raises
         ValuesNeededError.
 
         Raises GlowError if `rules` name symbols that are not there, and for wrong buckets.

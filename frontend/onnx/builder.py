@@ -94,7 +94,8 @@ class GraphBuilder:
         """The loops of the block that might have too many steps."""
         self.random: SSAValue | None = None
         """The argument that random numbers follow from, if there are any."""
-        self._randoms = 0
+        self.randoms = 0
+        """The number of nodes with random numbers."""
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
@@ -179,8 +180,8 @@ class GraphBuilder:
 
     def next_random(self) -> int:
         """Returns a number that no other node with random numbers has."""
-        self._randoms += 1
-        return self._randoms
+        self.randoms += 1
+        return self.randoms
 
     def constant(self, array: np.ndarray) -> SSAValue:
         return self.add(make_constant(array))
