@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
+    from . import generation as generation
     from . import nn as nn
     from . import onnx_backend as onnx_backend
     from . import quantization as quantization
@@ -86,7 +87,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("nn", "onnx_backend", "quantization", "training")
+_MODULES = ("generation", "nn", "onnx_backend", "quantization", "training")
 """Parts of the package that need no import of their own."""
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from .errors import GlowError
 from .interface.backend import Backend
+from .interface.destinations import Outputs, copy_results, destinations, expect_own_memory
 from .interface.memory_plan import MemoryPlan
 from .interface.program import InPlaceProgram, Program
-from .interface.signature import Outputs, Signature, TensorInfo
+from .interface.signature import Signature, TensorInfo
 from .runtime.peak_memory import peak_resident_bytes
 from .runtime.random_state import RandomState
 from .runtime.symbols import checked_sizes
@@ -105,16 +106,16 @@ class CompiledModel:
 
     def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
         """Does the work of `run_into` for inputs as `Signature.arrays` returns them."""
-        memory = self._signature.destinations(outputs)
+        memory = destinations(self._signature, outputs)
         program = self._program
         if self._writes_directly and isinstance(program, InPlaceProgram):
-            self._signature.expect_own_memory(memory, inputs)
+            expect_own_memory(self._signature, memory, inputs)
             every = self._outputs.with_hidden(memory)
             program.run_into(self._given(inputs), every)
             self._outputs.expect_valid(every)
             return
         found = self._signature.results(self.computed(inputs))
-        self._signature.copy_results(found, memory)
+        copy_results(self._signature, found, memory)
 
     def for_inputs(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
         """Returns the model for inputs of these shapes, in their order."""

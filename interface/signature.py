@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,6 @@ _ORT_NAMES = {
     "float4_e2m1fn": "float4e2m1",
     "float8_e8m0fnu": "float8e8m0",
 }
-Outputs: TypeAlias = "Mapping[str, object] | Sequence[object]"
-"""Memory for outputs, by name or in order."""
 _IN_BYTES = {name: np.dtype(np.int8) for name in ("int2", "int4")}
 _IN_BYTES |= {name: np.dtype(np.uint8) for name in ("uint2", "uint4")}
 """How programs hold the integers of ml_dtypes, whose bytes have only the bits that they need."""
@@ -191,7 +189,7 @@ class Signature:
         if not kwargs:
             return feed
         if twice := [name for name in kwargs if name in feed]:
-            raise InputError(f"input {_names(twice)} was given both by position and by name")
+            raise InputError(f"input {name_list(twice)} was given both by position and by name")
         return {**feed, **kwargs}
 
     def arrays(self, feed: Mapping[str, object]) -> list[np.ndarray]:
@@ -294,56 +292,6 @@ class Signature:
         """Whether a program computes the visible outputs exactly as a caller sees them."""
         return not self._counts and not self._narrow_outputs
 
-    def destinations(self, outputs: Outputs) -> list[np.ndarray]:
-        """
-        Returns the memory of a caller for all outputs, in order. Raises InputError for a missing or
-        unknown name, a wrong number, and memory that cannot hold the output.
-        """
-        names = [info.name for info in self.outputs]
-        if isinstance(outputs, Mapping):
-            if unknown := [name for name in outputs if name not in names]:
-                raise InputError(
-                    f"no output is called {_names(unknown)}; the outputs are {_names(names)}"
-                )
-            if missing := [name for name in names if name not in outputs]:
-                raise InputError(f"missing memory for output {_names(missing)}")
-            given = [outputs[name] for name in names]
-        else:
-            given = list(outputs)
-        if len(given) != len(names):
-            raise InputError(
-                f"expected memory for {counted(len(names), 'output')}, found {len(given)}"
-            )
-        return [_destination(v, info) for v, info in zip(given, self.outputs, strict=True)]
-
-    def expect_own_memory(self, memory: Sequence[np.ndarray], inputs: Sequence[np.ndarray]) -> None:
-        """
-        Raises InputError if memory for an output is also that of an input or other output. That of
-        a state may be the array of its input.
-        """
-        for o, array in enumerate(memory):
-            for other, info in (
-                *zip(inputs, self.inputs, strict=False),
-                *zip(memory[:o], self.outputs, strict=False),
-            ):
-                stays = other is array and info.state == o
-                if not stays and np.may_share_memory(array, other):
-                    raise InputError(
-                        f"output {self.outputs[o].name!r}: expected memory of its own, found that "
-                        f"of {info.name!r}"
-                    )
-
-    def copy_results(self, found: Sequence[np.ndarray], memory: Sequence[np.ndarray]) -> None:
-        """Copies outputs to memory of a caller. Raises InputError if a shape is another one."""
-        for array, dest, info in zip(found, memory, self.outputs, strict=True):
-            if array.shape != dest.shape:
-                raise InputError(
-                    f"output {info.name!r}: expected memory of shape {array.shape}, which the data "
-                    f"decides, found {dest.shape}"
-                )
-        for array, dest in zip(found, memory, strict=True):
-            np.copyto(dest, array)
-
     def expect_indices(self, arrays: Sequence[np.ndarray]) -> None:
         """Raises InputError if an index in the inputs is out of range."""
         for place, ranges in self._ranges:
@@ -375,10 +323,10 @@ class Signature:
         known = [info.name for info in self.inputs]
         if unknown := [name for name in feed if name not in known]:
             raise InputError(
-                f"no input is called {_names(unknown)}; the inputs are {_names(known)}"
+                f"no input is called {name_list(unknown)}; the inputs are {name_list(known)}"
             )
         if missing := [name for name in known if name not in feed]:
-            raise InputError(f"missing input {_names(missing)}")
+            raise InputError(f"missing input {name_list(missing)}")
 
     def select(self, names: Sequence[str] | None) -> list[int]:
         """
@@ -391,7 +339,7 @@ class Signature:
             raise InputError(f"expected a list of output names, found {names!r}")
         if unknown := [name for name in names if name not in known]:
             raise InputError(
-                f"no output is called {_names(unknown)}; the outputs are {_names(known)}"
+                f"no output is called {name_list(unknown)}; the outputs are {name_list(known)}"
             )
         return [known.index(name) for name in names]
 
@@ -437,34 +385,6 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
     return np.asarray(array, dtype=info.dtype, order="C")
 
 
-def _destination(value: object, info: TensorInfo) -> np.ndarray:
-    """Returns memory of a caller for an output as an array. Raises InputError."""
-    try:
-        array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)  # pyright: ignore
-    except (ValueError, TypeError, RuntimeError, BufferError, AttributeError) as error:
-        raise InputError(
-            f"output {info.name!r}: expected writable memory {info}, found "
-            f"{type(value).__name__}: {error}"
-        ) from None
-    flags = array.flags
-    if not (flags.c_contiguous and flags.writeable and flags.aligned):
-        raise InputError(
-            f"output {info.name!r}: expected C-contiguous, aligned and writable memory, found an "
-            f"array with strides {array.strides}, writable: {flags.writeable}"
-        )
-    if array.dtype != info.dtype or not _may_be(array.shape, info):
-        found = f"{array.dtype.name}[{', '.join(map(str, array.shape))}]"
-        raise InputError(f"output {info.name!r}: expected memory {info}, found {found}")
-    return array
-
-
-def _may_be(shape: Sequence[int], info: TensorInfo) -> bool:
-    """Returns whether an output may have a shape; None is a size that data decides."""
-    if len(shape) != len(info.shape):
-        return False
-    return all(type(b) is not int or a == b for a, b in zip(shape, info.shape, strict=True))
-
-
 def as_array(value: object) -> np.ndarray:
     """
     Returns a value as an array. What exports its memory by DLPack, such as a tensor of PyTorch, is
@@ -475,5 +395,5 @@ def as_array(value: object) -> np.ndarray:
     return np.asarray(value)
 
 
-def _names(names: Sequence[object]) -> str:
+def name_list(names: Sequence[object]) -> str:
     return ", ".join(map(repr, names)) if names else "none"
