@@ -13,7 +13,7 @@ from .interface.signature import Signature, TensorInfo
 
 
 class StatefulModel(Protocol):
-    """What a session needs of a model: `glow.CompiledModel`."""
+    """A model as a session needs it: `glow.CompiledModel`."""
 
     def get_inputs(self) -> list[TensorInfo]: ...
 

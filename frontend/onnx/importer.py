@@ -85,8 +85,7 @@ def import_onnx(
     types, problems = input_types(inputs, sizes, max_elements)
     block = Block(arg_types=[t for t in types.values() if t is not None])
     builder = GraphBuilder(block, max_elements)
-    if parameters:
-        builder.parameters = set()
+    builder.parameters = set() if parameters else None
     weights = WeightReader(loaded, max_elements)
     scope = Scope(builder, weights, declared_types([*graph.value_info, *graph.output]))
     scope.initializers = initializers
