@@ -52,7 +52,8 @@ class CompiledModel:
         self._memory = memory
         self._program = program
         self._signature = signature.visible
-        self._used = signature.used
+        self._outputs = signature
+        """The signature of the program, which may have more outputs than a caller sees."""
         self._writes_directly = signature.is_direct
         self._random = RandomState() if signature.is_random else None
         self._times = dict(times)
@@ -88,7 +89,7 @@ class CompiledModel:
 
     def computed(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Returns all outputs for inputs in their order, as `Signature.arrays` returns them."""
-        return self._used(self._program.run(self._given(inputs)))
+        return self._outputs.used(self._program.run(self._given(inputs)))
 
     def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
         """
@@ -109,7 +110,9 @@ class CompiledModel:
         program = self._program
         if self._writes_directly and isinstance(program, InPlaceProgram):
             expect_own_memory(self._signature, memory, inputs)
-            program.run_into(self._given(inputs), memory)
+            every = self._outputs.with_hidden(memory)
+            program.run_into(self._given(inputs), every)
+            self._outputs.expect_valid(every)
             return
         found = self._signature.results(self.computed(inputs))
         copy_results(self._signature, found, memory)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, LimitError
+from ..errors import IndexRangeError, InputError, LimitError
 from ..lazy import lazy_property
 from ..wording import counted
 
@@ -25,7 +25,7 @@ _IN_BYTES |= {name: np.dtype(np.uint8) for name in ("uint2", "uint4")}
 
 @dataclass(frozen=True)
 class IndexRange:
-    """The range that indices in an input may have."""
+    """The range that indices in an input, or indices that a network computes, may have."""
 
     low: tuple[int, ...]
     """The smallest one: of all, or for each place along the last dimension."""
@@ -37,6 +37,8 @@ class IndexRange:
     """Their sum, if they are lengths of parts of something."""
     ascending: bool = False
     """Whether none is smaller than the one before it."""
+    what: str = "indices"
+    """What the numbers are, in the plural."""
 
     def problem(self, array: np.ndarray) -> str | None:
         """Returns what is wrong with the indices in an array, as `expected ..., found ...`."""
@@ -45,7 +47,7 @@ class IndexRange:
             place = tuple(int(i) for i in np.argwhere(outside)[0])
             along = place[-1] if len(self.low) > 1 else 0
             return (
-                f"expected indices in {self.low[along]} to {self.high[along]}, "
+                f"expected {self.what} in {self.low[along]} to {self.high[along]}, "
                 f"found {array[place]} at {list(place)}"
             )
         if self.total is not None and array.sum() != self.total:
@@ -63,6 +65,20 @@ class IndexRange:
         problem = self.problem(array)
         if problem is not None:
             raise InputError(f"input {name!r}: {self.user}: {problem}")
+
+    def expect_extremes(self, extremes: np.ndarray) -> None:
+        """
+        Raises IndexRangeError unless computed indices are in the range. `extremes` are their
+        largest ones, then those of `-1 - index`: of all, or for each place along their last
+        dimension.
+        """
+        for low, high, largest, inverted in zip(self.low, self.high, *extremes, strict=True):
+            smallest = -1 - int(inverted)
+            if smallest < low or largest > high:
+                raise IndexRangeError(
+                    f"{self.user}: expected {self.what} in {low} to {high}, found "
+                    f"{smallest if smallest < low else largest}, which the network computes"
+                )
 
 
 @dataclass(frozen=True)
@@ -91,7 +107,10 @@ class TensorInfo:
     are those of the `ml_dtypes` package.
     """
     ranges: tuple[IndexRange, ...] = ()
-    """Of indices in the input, for each operator that takes them as they are."""
+    """
+    Of indices in an input, for each operator that takes them as they are; or of indices that the
+    network computes, whose extremes (`IndexRange.expect_extremes`) an output of its program is.
+    """
     count: Count | None = None
     """How much of an output of a program is used, if that is not all of it."""
     is_random: bool = False
@@ -191,7 +210,10 @@ class Signature:
 
     @lazy_property
     def visible(self) -> Signature:
-        """The signature that a caller sees: without random state, counts, and limits of loops."""
+        """
+        The signature that a caller sees: without random state, counts of used elements, extremes of
+        indices, and limits of loops. Outputs that are left out come behind all others.
+        """
         if not self._hidden and not self.is_random:
             return self
         outputs = [info for i, info in enumerate(self.outputs) if i not in self._hidden]
@@ -211,14 +233,13 @@ class Signature:
     def used(self, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """
         Returns the visible ones of a program's outputs, cut to the part of each that is used.
-        Raises LimitError if a loop had too many steps.
+        Raises IndexRangeError, and LimitError if a loop had too many steps.
         """
         if not self._hidden:
             return list(outputs)
+        self.expect_valid(outputs)
         found: list[np.ndarray] = []
         for i, (info, array) in enumerate(zip(self.outputs, outputs, strict=True)):
-            if info.limit is not None and outputs[i]:
-                raise LimitError(info.limit)
             if info.count is not None:
                 part = [slice(None)] * info.count.axis + [slice(int(outputs[info.count.output]))]
                 found.append(np.ascontiguousarray(array[tuple(part)]))
@@ -226,11 +247,39 @@ class Signature:
                 found.append(array)
         return found
 
+    def expect_valid(self, outputs: Sequence[np.ndarray]) -> None:
+        """
+        Raises IndexRangeError if, by all outputs of a program, an index that it computes is out of
+        range, and LimitError if a loop had too many steps.
+        """
+        for i in self._judging:
+            info = self.outputs[i]
+            for each in info.ranges:
+                each.expect_extremes(outputs[i])
+            if info.limit is not None and outputs[i]:
+                raise LimitError(info.limit)
+
+    def with_hidden(self, memory: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """Returns memory for all outputs of a program, given that for the visible ones."""
+        if not self._judging:
+            return memory
+        infos = (self.outputs[i] for i in self._judging)
+        return [*memory, *(np.empty(info.shape, info.dtype) for info in infos)]
+
+    @lazy_property
+    def _counts(self) -> frozenset[int]:
+        """The outputs that are counts."""
+        return frozenset(info.count.output for info in self.outputs if info.count is not None)
+
+    @lazy_property
+    def _judging(self) -> list[int]:
+        """The outputs that say whether the others are valid."""
+        return [i for i, o in enumerate(self.outputs) if o.ranges or o.limit is not None]
+
     @lazy_property
     def _hidden(self) -> frozenset[int]:
-        """The outputs that are counts, or say that a loop had too many steps."""
-        counts = {info.count.output for info in self.outputs if info.count is not None}
-        return frozenset(counts | {i for i, o in enumerate(self.outputs) if o.limit is not None})
+        """The outputs that callers do not see."""
+        return self._counts.union(self._judging)
 
     def results(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """Returns the outputs of a program in the dtypes that are declared."""
@@ -240,8 +289,8 @@ class Signature:
 
     @lazy_property
     def is_direct(self) -> bool:
-        """Whether a program computes outputs exactly as a caller sees them."""
-        return not self._hidden and not self._narrow_outputs
+        """Whether a program computes the visible outputs exactly as a caller sees them."""
+        return not self._counts and not self._narrow_outputs
 
     def expect_indices(self, arrays: Sequence[np.ndarray]) -> None:
         """Raises InputError if an index in the inputs is out of range."""
