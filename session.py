@@ -13,7 +13,7 @@ from .interface.signature import Signature, TensorInfo
 
 
 class StatefulModel(Protocol):
-    """A model as a session needs it: `glow.CompiledModel`."""
+    """The part of `glow.CompiledModel` that a session needs."""
 
     def get_inputs(self) -> list[TensorInfo]: ...
 

@@ -207,7 +207,7 @@ _RULES: Mapping[type[Node], _Rule] = {
     BroadcastOp: RowMasks._move,
     TransposeOp: RowMasks._move,
 }
-"""What operators do with rows of caches; other nodes may not use them, but on each element."""
+"""The rules of operators that may use rows of caches. Others may only compute each element."""
 
 
 def _axis(difference: Difference, value: SSAValue) -> RowAxis | None:
