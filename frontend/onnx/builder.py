@@ -41,9 +41,9 @@ _SAME_EVERYWHERE = ReshapeOp | BroadcastOp | TransposeOp | SliceOp | StorageCast
 
 @dataclass(frozen=True)
 class Indices:
-    """An argument of the graph with indices in it, and what they may be."""
+    """A value with indices in it, and what they may be."""
 
-    argument: SSAValue
+    value: SSAValue
     low: Sequence[int]
     high: Sequence[int]
     """Bounds of all, or for each place along the last dimension."""
@@ -52,6 +52,8 @@ class Indices:
     """The sum that they must have."""
     ascending: bool = False
     """Whether none may be smaller than the one before it."""
+    what: str | None = None
+    """What the numbers are, in the plural, if not indices."""
 
 
 @dataclass(frozen=True)

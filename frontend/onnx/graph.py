@@ -122,9 +122,9 @@ class GraphConverter:
         self.weights = weights
         self.functions = functions
         self.problems: list[str] = []
-        """What is unsupported so far, one line for each."""
+        """The unsupported parts so far, one line for each."""
         self.undecided: list[tuple[str, Collection[SSAValue]]] = []
-        """Where a value is needed that inputs of the model decide, and which inputs."""
+        """Places that need a value which inputs of the model decide, and these inputs."""
         self.cuts: dict[tuple[str, ...], str] = {}
         """
         The nodes of the graph (by their outputs) that need values which the model computes, and

@@ -40,7 +40,7 @@ class TileReduction:
         self._loops = schedule.reduced if isinstance(schedule, Reducing) else ()
         lines = schedule.prefetch_lines if isinstance(schedule, Reducing) else None
         self.prefetched = () if lines is None else lines.accesses(nest)
-        """What each step prefetches."""
+        """The elements that each step prefetches."""
         self.starts_with_operand = self._of.adds_operand and not self._across
         self._loaded: Loaded | None = None
 

@@ -83,16 +83,27 @@ def repays_transposing(rows: int, terms: int) -> bool:
     return rows >= TIMINGS.least_transposed_rows and terms < TIMINGS.most_transposed_terms
 
 
+def repays_packing(machine: MachineDescription, rows: int, matrix_bytes: int) -> bool:
+    """
+    Returns whether products of `rows` rows with a matrix repay copying the matrix to panels. From
+    its rows, a tile would read as many pages as it has rows.
+    """
+    return rows >= TIMINGS.least_packed_rows and matrix_bytes > machine.l1_bytes
+
+
 def repays_unpacking(rows: int) -> bool:
     """Returns whether products of `rows` rows repay unpacking weights of a few bits to floats."""
     return rows >= TIMINGS.least_unpacked_rows
 
 
-def rows_of_panels(machine: MachineDescription, terms: int) -> int:
+def rows_of_panels(machine: MachineDescription, rows: int, terms: int) -> int:
     """
-    Returns how many rows meet a panel before the next one. The panel is read once for all of them.
+    Returns how many of `rows` rows meet a panel before the next one, in blocks of about the same
+    size. The panel is read once for all of them.
     """
-    return max(TIMINGS.finished_rows, machine.l2_bytes // TIMINGS.factor_l2_part // terms)
+    most = max(TIMINGS.finished_rows, machine.l2_bytes // TIMINGS.factor_l2_part // terms)
+    blocks, granule = -(-rows // most), TIMINGS.row_granule
+    return max(1, rows) if blocks <= 1 else -(-rows // (blocks * granule)) * granule
 
 
 def finishes_apart(body: Body | None) -> bool:

@@ -58,9 +58,12 @@ class _Split:
         self.found: list[Stage] = []
         self._stages: dict[Stage, Stage] = {}
         self._done: dict[Term, Term] = {}
+        self._order: dict[Loop, int] = {}
+        """The loops from the outermost one on, so that elements of one row stay together."""
 
     def stage(self, stage: Stage) -> None:
         value = stage.value
+        self._order = {loop: i for i, loop in enumerate(stage.loops)}
         if isinstance(value, Reduce):
             value = replace(value, body=self.term(value.body))
         else:
@@ -92,7 +95,9 @@ class _Split:
                 return term
 
     def _reduction(self, term: Reduce) -> Read:
-        loops = tuple(sorted(term.loops, key=lambda x: x.name))
+        loops = tuple(
+            sorted(term.loops, key=lambda x: (self._order.get(x, len(self._order)), x.name))
+        )
         stage = Stage(f"r{len(self.found)}", loops, replace(term, body=self.term(term.body)))
         self.found.append(stage)
         indices = tuple(LoopValue(NumberKind.INTEGER, term.at, x) for x in loops)

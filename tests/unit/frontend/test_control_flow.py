@@ -15,10 +15,10 @@ from glow.frontend.onnx import control_flow, import_onnx, importer
 from glow.frontend.onnx.export import export_onnx
 from glow.runtime.interpreter import interpret
 from glow.runtime.signature import signature_of
+from glow.tests.unit.frontend.import_problems import problems
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from .models import model, node, value
-from .test_unsupported import problems
 
 I64, BOOL = TensorProto.INT64, TensorProto.BOOL
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from glow.errors import CutNeededError, UnsupportedError
+from glow.errors import CutNeededError
 from glow.frontend.onnx import import_onnx
-from onnx import ModelProto, TensorProto, helper
+from glow.tests.unit.frontend.import_problems import problems
+from onnx import TensorProto, helper
 
 from .models import model, node, value
-
-
-def problems(made: ModelProto) -> list[str]:
-    with pytest.raises(UnsupportedError) as error:
-        import_onnx(made)
-    return [line.strip() for line in str(error.value).splitlines()[1:]]
 
 
 def test_all_operators_are_listed() -> None:
