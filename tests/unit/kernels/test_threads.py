@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from glow.glow_dialects.glow.indexing import ScatterOp
 from glow.glow_dialects.glow.matrix import MatMulOp
 from glow.glow_dialects.glow.normalization import LogSoftmaxOp, SoftmaxOp
 from glow.glow_dialects.glow.reduction import ReduceMaxOp, ReduceMeanOp, ReduceSumOp
@@ -18,7 +19,7 @@ from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.kernels.threads import split as partition
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, run_native
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32, i64
 
 from . import (
     test_attention,
@@ -130,3 +131,14 @@ def test_much_work_on_several_threads():
     for threads in (1, 2, 4):
         check_native(module, [x, y], tolerance=1e-5, threads=threads)
     check(SoftmaxOp, random(3, 300, 41), axis=1)
+
+
+def test_a_loop_that_one_thread_runs_has_no_barrier_in_it():
+    """The threads meet once, after the copy that they share; a scatter's rows need their order."""
+    types = [with_shape(t, s) for t, s in ((f32, (131072, 1)), (i64, (4096,)), (f32, (4096, 1)))]
+    module = one_node(ScatterOp, types, reduction="add")
+    passes = "glow-irgen,glow-allocate,glow-build-nests{threads=2},glow-schedule-nests"
+    apply(module, f"{passes},glow-divide-nests{{threads=2}}")
+    barriers = [op for op in module.walk() if isinstance(op, BarrierOp)]
+    (loop,) = (op for op in module.walk() if isinstance(op, RepeatOp))
+    assert [op.next_op for op in barriers] == [loop]
