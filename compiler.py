@@ -15,7 +15,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .cached_model import CachedModel
 from .compilation import Compilation
+from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .cut_model import CutModel
 from .errors import CutNeededError, GlowError, UnsupportedError, ValuesNeededError
@@ -27,8 +29,11 @@ from .runtime.object_cache import expect_cache
 from .runtime.options import at_least_one, expect_verify
 from .runtime.symbols import checked_ranges
 from .specialization import SpecializationRules, SymbolicModel
+from .states import have_rows, matched_states, with_states
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from .runtime.stages import Progress
 
 
@@ -40,6 +45,7 @@ def compile(
     cache: bool | str | Path = True,
     verify: bool | None = None,
     *,
+    states: Mapping[str, str] | None = None,
     max_elements: int | None = None,
     max_specializations: int = 8,
     max_specialization_bytes: int | None = None,
@@ -50,23 +56,24 @@ def compile(
     """
     Compiles a network for a backend.
 
-    - `model`: path of an ONNX file, of a file of the graph dialect (`.mlir`, `.glow`), or of a file
-      of a stage (see `CompiledModel.dump_stages`), after which compilation continues; the bytes of
-      an ONNX file; an `onnx.ModelProto`; or a module of the graph dialect, which is not modified.
-      An ONNX model whose inputs have symbolic dimensions is compiled when it is called, for the
-      sizes that the inputs have (`CompiledModel.specialize` does it before), as is one with inputs
-      whose values decide shapes, for these values; an `onnx.ModelProto` must not be changed
-      meanwhile. One whose shapes follow from values that it computes is cut there
-      (`glow.cut_model.CutModel`). One with sequences or optional values as inputs or outputs takes
-      and returns lists of arrays, and None (`glow.nested_model.NestedModel`).
-    - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with options
-      of its own. `threads` is how many threads run the network together, and the other `options`
-      are those of the backend; of `cpu`, the fields of `glow.runtime.cpu_options.CpuOptions`.
+    - `model`: the path of an ONNX file or of a file of the graph dialect (`.mlir`, `.glow`), the
+      bytes of an ONNX file, an `onnx.ModelProto`, or a module of the graph dialect, which is not
+      modified. Compilation continues after the stage of a file from `CompiledModel.dump_stages`.
+      An ONNX model with symbolic dimensions is compiled when it is called, for the sizes of the
+      inputs; `CompiledModel.specialize` compiles it before. A model with inputs whose values decide
+      shapes is compiled for these values. An `onnx.ModelProto` must not change before these
+      compilations. A model whose shapes follow from values that it computes is cut there
+      (`glow.cut_model.CutModel`). A model with sequences or optional values as inputs or outputs
+      takes and returns lists of arrays, and None (`glow.nested_model.NestedModel`).
+    - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with its own
+      options. `threads` is the number of threads that run the network together. The other `options`
+      are those of the backend. Those of `cpu` are the fields of
+      `glow.runtime.cpu_options.CpuOptions`.
     - `symbols`: sizes of symbolic dimensions of an ONNX model, such as `{"batch": 4}`, which are
       fixed, or the range that inputs may have, such as `{"batch": (1, 64)}`. Sizes that are not
       fixed are taken from the inputs of each call.
-    - `max_specializations`: for how many combinations of such sizes and values programs are kept:
-      those that were used last, and that have at most `max_specialization_bytes` of activations.
+    - `max_specializations`: the largest number of programs for such sizes and values that are kept:
+      those that were used last, with at most `max_specialization_bytes` of activations.
     - `buckets`: sizes that inputs are padded to with zeros: `"pow2"` or a list, for all symbols or
       by symbol (`{"sequence": "pow2"}`). The network needs masks for that; a call checks this.
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
@@ -75,6 +82,8 @@ def compile(
       the same compiler with the same options, starts from there at once.
     - `verify`: what is checked after each pass: True for all IR (slow), False for none, None for
       all but generated kernels.
+    - `states`: inputs that keep their values between calls of a session, with the outputs that are
+      their next values, such as `{"past_*": "present_*"}` (see `glow.states`).
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
     - `progress`: called with a `glow.runtime.stages.Progress` when a stage of compilation begins
       and when kernels are finished, by the thread that compiles. An exception ends the compilation.
@@ -90,8 +99,11 @@ def compile(
     limit_bytes = _at_least_one("max_specialization_bytes", max_specialization_bytes)
     most = _at_least_one("max_elements", max_elements)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
-    job = Compilation(model, target, most, verify, progress)
-    return _any_model(job, target, sizes, SpecializationRules(limit, limit_bytes, ranges, buckets))
+    job = Compilation(CompilationRequest(model, target, most, verify, progress))
+    rules = SpecializationRules(limit, limit_bytes, ranges, buckets)
+    if states:
+        return _with_states(job, target, sizes, rules, states)
+    return _any_model(job, target, sizes, rules)
 
 
 def _at_least_one(name: str, value: int | None) -> int | None:
@@ -118,6 +130,35 @@ def _any_model(
             "this model has none"
         )
     return model
+
+
+def _with_states(
+    job: Compilation,
+    target: Backend,
+    sizes: Mapping[str, int],
+    rules: SpecializationRules,
+    states: Mapping[str, str],
+) -> CompiledModel:
+    """Returns a model whose inputs `states` keep their values between calls of a session."""
+    declared = job.declared_signature(sizes)
+    if declared is None:
+        raise GlowError("states need an ONNX model that declares its inputs and outputs")
+    pairs = matched_states(states, declared)
+    signature = job.symbolic_signature(sizes)
+    if signature is not None and have_rows(signature, pairs):
+        # only decoders need xDSL before anything is compiled
+        from .cache_programs import CachePrograms
+
+        def load(all_sizes: Mapping[str, int]) -> ModuleOp:
+            return job.graph({**sizes, **all_sizes})
+
+        programs = CachePrograms(signature, pairs, load, job.compiled_graph)
+        return CachedModel(target, signature, sizes, job.specialized, rules, programs)
+    stateful = job.with_states(pairs)
+    if signature is None:
+        return stateful.specialized(sizes)
+    kept = with_states(signature, pairs)
+    return SymbolicModel(target, kept, sizes, stateful.specialized, rules)
 
 
 def _nested(job: Compilation, target: Backend, limit: int) -> NestedModel | None:

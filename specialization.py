@@ -1,9 +1,8 @@
 """
-Networks with symbolic dimensions, or with shapes that values of inputs decide: compiled for the
-sizes and values that inputs have, when these come.
+Networks with symbolic dimensions, or with shapes that values of inputs decide.
 
-A program has static shapes. `SymbolicModel` makes one for each combination of sizes and values that
-it meets, a specialization, and keeps a bounded number of them.
+A program has static shapes. A specialization is the program for one combination of sizes and
+values. `SymbolicModel` makes it when a call needs it, and keeps a bounded number of them.
 """
 
 from __future__ import annotations
@@ -12,22 +11,21 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from .compiled_model import CompiledModel
 from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend
-from .interface.memory_plan import MemoryPlan
-from .interface.signature import Outputs, Signature, TensorInfo
+from .interface.destinations import Outputs
+from .interface.signature import Signature, TensorInfo
 from .runtime.buckets import BucketSizes, checked_buckets, cut, expect_same, padded
 from .runtime.symbols import Binding, SizeRange, checked_sizes
+from .several_programs import SeveralPrograms
 
 if TYPE_CHECKING:
     from .interface.time_profile import TimeProfile
-    from .runtime.stages import Stages
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -42,8 +40,9 @@ class LatestUsed(Generic[K, V]):
     The results of `make` by key, for the `limit` keys that were used last; fewer if their sizes,
     by `size_of`, are more than `limit_size` together.
 
-    Any thread may ask. Several that ask for one key at a time wait for the first; different keys
-    do not wait for each other. If `make` fails, the next one who asks tries again.
+    Any thread may call `get`. Several threads that need one key at a time wait for the first one;
+    threads with different keys do not wait for each other. If `make` fails, the next call tries
+    again.
     """
 
     def __init__(
@@ -152,15 +151,27 @@ class DecidingInputs:
         }
 
 
-class SymbolicModel(CompiledModel):
+class SpecializedModel(SeveralPrograms):
+    """A network whose programs are made when calls need them, each for inputs of one kind."""
+
+    _kept: LatestUsed[Any, CompiledModel]
+
+    @property
+    def specializations(self) -> list[CompiledModel]:
+        return self._kept.values()
+
+    @property
+    def max_specializations(self) -> int:
+        return self._kept.limit
+
+
+class SymbolicModel(SpecializedModel):
     """
-    A network some of whose dimensions get their sizes at each call, or some of whose inputs decide
-    shapes by their values.
+    A network with symbolic dimensions, or with inputs whose values decide shapes.
 
     Its programs are made when they are first needed, each for one size of every symbol and one
-    value of each such input. A call with other values never runs a program for these. What a
-    model says of its program (`stages`, `memory`, `times`, `dump_stages`) is that of the only
-    specialization; if there are several, choose one with `specialize`.
+    value of each such input. Facts about a program (`stages`, `memory`, `times`, `dump_stages`) are
+    those of the only specialization; if there are several, choose one with `specialize`.
     """
 
     def __init__(
@@ -172,8 +183,8 @@ class SymbolicModel(CompiledModel):
         rules: SpecializationRules,
     ):
         """
-        `signature` has the symbols; `fixed` are the sizes that it does not have any more; `compile`
-        makes the model for sizes of all symbols and for values of inputs, or raises
+        `signature` has the symbols. `fixed` are the sizes of the symbols that are not in it.
+        `compile` makes the model for sizes of all symbols and for values of inputs, or raises
         ValuesNeededError.
 
         Raises GlowError if `rules` name symbols that are not there, and for wrong buckets.
@@ -192,7 +203,7 @@ class SymbolicModel(CompiledModel):
             self._made, rules.limit, CompiledModel.activation_bytes, rules.limit_bytes
         )
         program = _SpecializedPrograms(self._run)
-        super().__init__(lambda: self.stages, backend, program, signature, {})
+        super().__init__(backend, program, signature)
 
     def _made(self, key: Key) -> CompiledModel:
         """Returns a new specialization. Raises GlowError if it is too large."""
@@ -309,36 +320,9 @@ class SymbolicModel(CompiledModel):
     def symbols(self) -> dict[str, int | None]:
         return {**self._fixed, **dict.fromkeys(self._binding.symbols)}
 
-    @property
-    def specializations(self) -> list[CompiledModel]:
-        return self._kept.values()
-
-    @property
-    def max_specializations(self) -> int:
-        return self._kept.limit
-
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         arrays = self._signature.arrays(self._signature.bind(args, kwargs))
         return self.for_inputs(arrays).profile(*arrays, repeat=repeat)
-
-    @property
-    def stages(self) -> Stages:
-        return self._only("stages").stages
-
-    @property
-    def memory(self) -> MemoryPlan | None:
-        return self._only("memory").memory
-
-    @property
-    def times(self) -> dict[str, float]:
-        return self._only("times").times
-
-    @property
-    def from_cache(self) -> bool:
-        return self._only("from_cache").from_cache
-
-    def dump_stages(self, directory: str | Path) -> list[Path]:
-        return self._only("dump_stages(...)").dump_stages(directory)
 
     def _only(self, what: str) -> CompiledModel:
         """Returns the specialization, if there is one alone. Raises GlowError otherwise."""

@@ -11,7 +11,10 @@ binade, on x86 with FMA):
 | 1.02 | 1.0 | 0.9 | 1.4 | 1.1 | 1.6 | 0.51 |
 
 Without FMA, those of exp and exp2 are 1.1, and that of erf is 1.2. The logistic function, which is
-compiled as `1 / (1 + exp(-x))`, is within 2.5 units where its result is a normal number.
+compiled as `1 / (1 + exp(-x))`, is within 2.5 units where its result is a normal number. The sum
+`1 + erf(x)`, which the Gaussian error linear unit has, is a function of its own: its error is at
+most 1.7e-7, and above x = -4 at most 6e-6 of the result, where the sum with a rounded erf loses all
+digits.
 
 The methods are the classical ones (Cody and Waite, *Software Manual for the Elementary Functions*,
 1980; Muller, *Elementary Functions*, 2016): reduce the argument with a constant in two or three
@@ -67,6 +70,13 @@ def _polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
         result = multiply_add(result, x, c)
     assert isinstance(result, Expr)
     return result
+
+
+def _split_polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
+    """Returns the same from its even and its odd part, which do not wait for each other."""
+    square = x * x
+    even, odd = (_polynomial(square, coefficients[i::2]) for i in range(2))
+    return multiply_add(odd, x, even)
 
 
 def _at_most(x: Expr, bound: float) -> Expr:
@@ -151,6 +161,14 @@ _ERF_LARGE = (
     *(0.12854144, 0.635673165, 0.105169483, -0.0225756038, 0.00286911335),
     *(-2.74323302e-05, -4.99410526e-05, 5.29705039e-06),
 )
+# 1 - erf(x) = 2**-(x * P(x)), error 6e-9, and 3e-6 of the result, for 0 <= x <= 4; beyond, the
+# exponent is above 26
+_ERF_REST = (
+    *(1.62790751, 0.918438256, 0.148332477, -0.0277783517, -3.98115517e-05),
+    *(0.00228556828, -0.000893535092, 0.000184447024, -2.08742622e-05, 1.01577746e-06),
+)
+_ERF_REST_ZERO = 7.846
+"""Where that exponent is 127, so that the power is no normal number, and becomes zero."""
 # r + r**3 * P(r**2) and 1 - r**2 / 2 + r**4 * P(r**2), errors 4.5e-9 and 1.5e-10 for |r| <= 0.8
 _SIN = (-0.166666538, 0.00833206344, -0.000195021348)
 _COS = (0.0416666418, -0.00138871849, 2.44181283e-05)
@@ -247,6 +265,15 @@ class Elementary:
         exponent = self._fma(bounded, _polynomial(bounded, _ERF_LARGE), bounded)
         large = 1.0 - self._exp_moderate(0.0 - exponent)
         return _with_sign_of(select(a < 0.95, small, large), x)
+
+    def one_plus_erf(self, x: Expr) -> Expr:
+        """Returns `1 + erf(x)`: a power of two below zero, and two minus such a power above."""
+        a = _at_most(_absolute(x), _ERF_REST_ZERO)
+        exponent = a * _split_polynomial(a, _ERF_REST)
+        whole, n = self._nearest(0.0 - exponent, 1.0)
+        r = (0.0 - exponent) - whole
+        rest = _split_polynomial(r, (1.0, *_EXP2)) * _power_of_two(n)
+        return select(x < 0.0, rest, 2.0 - rest)
 
     def _quadrant(self, a: Expr) -> tuple[Expr, Expr, Expr]:
         """Returns sin(r), cos(r) and n, where a = r + n * pi / 2 with |r| hardly above pi / 4."""

@@ -18,8 +18,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from xdsl.context import Context
-from xdsl.dialects import math, memref, vector
-from xdsl.dialects.builtin import ModuleOp, VectorType, f32, f64
+from xdsl.dialects import arith, math, memref, vector
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    ModuleOp,
+    VectorType,
+    f32,
+    f64,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -61,20 +68,49 @@ _OR_LIBRARY = (math.SinOp, math.CosOp)
 """The functions that the C library computes where a lane is out of range."""
 
 
+_Function = Callable[..., Expr]
+
+
 @cache
-def _body(kind: type[Operation], has_fma: bool) -> Body:
-    operands = arguments(2 if kind is math.PowFOp else 1)
-    return Body((EXPANDED[kind](Elementary(has_fma), *operands),), (f32,))
+def _body(function: _Function, operands: int, has_fma: bool) -> Body:
+    return Body((function(Elementary(has_fma), *arguments(operands)),), (f32,))
 
 
-def _expanded(op: Operation, algebra: ArithAlgebra) -> SSAValue:
-    """Returns the result of an operation; vectors of one lane are computed as scalars."""
+def _sum_with_one(op: Operation) -> arith.AddfOp | None:
+    """Returns the addition of one to an error function, if nothing else uses its result."""
+    uses = list(op.results[0].uses)
+    if not isinstance(op, math.ErfOp) or len(uses) != 1:
+        return None
+    ((added, index),) = ((use.operation, use.index) for use in uses)
+    if not isinstance(added, arith.AddfOp):
+        return None
+    return added if _is_one(added.operands[1 - index].owner) else None
+
+
+def _is_one(op: Operation | Block) -> bool:
+    if isinstance(op, vector.BroadcastOp):
+        op = op.source.owner
+    if not isinstance(op, arith.ConstantOp):
+        return False
+    match op.value:
+        case FloatAttr():
+            return op.value.value.data == 1.0
+        case DenseIntOrFPElementsAttr():
+            return op.value.is_splat() and op.value.get_values()[0] == 1.0
+        case _:
+            return False
+
+
+def _expanded(op: Operation, function: _Function, algebra: ArithAlgebra) -> SSAValue:
+    """
+    Returns a function of the operands of an operation; vectors of one lane are computed as scalars.
+    """
     e, kind, operands, t = algebra.emitter, type(op), op.operands, op.results[0].type
     is_short = algebra.lanes == 1 and t != f32
     values = [Value(e.extract(o, 0) if is_short else o, f32) for o in operands]
 
     def fast() -> SSAValue:
-        body = _body(kind, algebra.machine.has_fma)
+        body = _body(function, len(values), algebra.machine.has_fma)
         return algebra.evaluate(body, values)[0].ssa
 
     if kind in _OR_LIBRARY:
@@ -129,7 +165,8 @@ class ExpandMathPass(ModulePass):
     %r = math.exp %x : vector<16xf32>   // becomes about 20 operations on vector<16xf32>
     ```
 
-    On a machine without fused multiply-add, results are as accurate, but take more operations.
+    `1 + erf(x)` is a function of its own. On a machine without fused multiply-add, results are as
+    accurate, but take more operations.
     """
 
     name = "glow-expand-math"
@@ -145,11 +182,15 @@ class ExpandMathPass(ModulePass):
             scope = _scope(target)
             emitter = emitters.setdefault(scope, Emitter(scope))
             operations = Block()
+            added = _sum_with_one(target)
+            function = EXPANDED[type(target)] if added is None else Elementary.one_plus_erf
             with emitter.inside(operations):
-                result = _expanded(target, ArithAlgebra(emitter, machine, lanes))
+                result = _expanded(target, function, ArithAlgebra(emitter, machine, lanes))
             made = list(operations.ops)
             for new in made:
                 new.detach()
             Rewriter.replace_op(target, made, [result])
+            if added is not None:
+                Rewriter.replace_op(added, [], [result])
         for emitter in emitters.values():
             emitter.finish()

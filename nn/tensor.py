@@ -56,7 +56,7 @@ class Spec:
 
 
 Described: TypeAlias = "Spec | Sequence[int] | np.ndarray"
-"""What describes an input: a specification, the shape of floats of 32 bits, or an array like it."""
+"""A description of an input: a specification, the shape of f32 numbers, or an array like it."""
 
 
 def _spec(described: Described) -> Spec:

@@ -50,7 +50,7 @@ class CpuProgram:
         self.weights = weights
         """The weight segment, as uint8. Other programs may share it."""
         self.weights_key = weights_key
-        """What its content is known by (`weight_segments.segment_key`)."""
+        """The key of its content (`weight_segments.segment_key`)."""
         self.plan = plan
         self._run = run
         self._weights_address = address_of(weights)

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 RANGES = "glow.ranges"
-"""The attribute of an argument that states ranges of indices in it."""
+"""
+The attribute of an argument that states ranges of indices in it, or of a result that has the
+extremes of indices which the network computes.
+"""
 RANDOM = "glow.random"
 """The attribute of the argument that random numbers follow from."""
 COUNT = "glow.count"
@@ -36,6 +39,8 @@ COUNT = "glow.count"
 The attribute of a result of which data decides how much is used: along which axis, and the number
 of the result that says how much.
 """
+LIMIT = "glow.limit"
+"""The attribute of a result that says whether a loop had too many steps: which loop."""
 
 
 def main_function(module: ModuleOp) -> FuncOp:
@@ -114,7 +119,8 @@ def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
         first, last = (tuple(int(v) for v in b.get_values()) for b in (low, high))
         total = to_python(each.data["total"]) if "total" in each.data else None
         user = text_of(each.data["user"]) or ""
-        found.append(IndexRange(first, last, user, total, "ascending" in each.data))
+        what = text_of(each.data.get("what")) or IndexRange.what
+        found.append(IndexRange(first, last, user, total, "ascending" in each.data, what))
     return tuple(found)
 
 
@@ -133,8 +139,9 @@ def _infos(
         ranges = index_ranges(about.get(RANGES))
         shape, count = list(t.get_shape()), _count(about.get(COUNT))
         dtype = interface_dtype(t.element_type)
-        state = _number(about.get(STATE))
-        infos.append(TensorInfo(text, shape, dtype, ranges, count, RANDOM in about, state))
+        state, limit = _number(about.get(STATE)), text_of(about.get(LIMIT))
+        random = RANDOM in about
+        infos.append(TensorInfo(text, shape, dtype, ranges, count, random, state, limit))
     return tuple(infos)
 
 

@@ -1,4 +1,4 @@
-"""What happens after each epoch of a training."""
+"""Functions that are called after each epoch of a training."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Epochs(Protocol):
 
 
 Dataset: TypeAlias = "Epochs | Iterable[Batch]"
-"""What `Trainer.fit` takes. An iterable must give its batches each time that it is iterated."""
+"""Data for `Trainer.fit`. An iterable must give its batches each time that it is iterated."""
 
 
 class Batches:

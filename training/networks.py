@@ -1,4 +1,4 @@
-"""What can be trained: networks that are built in Python, and models that are imported."""
+"""Networks that can be trained: built in Python, or imported from models."""
 
 from __future__ import annotations
 

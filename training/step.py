@@ -34,7 +34,7 @@ NEW = "new."
 
 @dataclass(frozen=True)
 class Kind:
-    """What a program does with gradients."""
+    """The use of gradients in a program."""
 
     reads_sum: bool = False
     """Whether it adds gradients to the sums of earlier batches."""

@@ -29,7 +29,7 @@ from .step import GRADIENT, Kind, Loss, Programs, random_state
 
 @dataclass(frozen=True)
 class Report:
-    """What is known after an epoch."""
+    """The results of an epoch."""
 
     epoch: int
     """How many epochs are done."""

@@ -1,9 +1,9 @@
 """
 Neighbours of a schedule: schedules that differ from it in one respect.
 
-What can be different follows from the types that the fields of a schedule declare, as its text does
-(`glow_nest.schedule_text`). So a new kind, or a new field, has neighbours at once. Most of these
-schedules do not fit a nest; `candidates` asks the verifier.
+The possible differences follow from the types that the fields of a schedule declare, as its text
+does (`glow_nest.schedule_text`). So a new kind, or a new field, has neighbours at once. Most of
+these schedules do not fit a nest; `candidates` asks the verifier.
 """
 
 from __future__ import annotations

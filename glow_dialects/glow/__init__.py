@@ -52,7 +52,7 @@ OTHERS: list[type[IRDLOperation]] = [
     profile.ProfileOp,
     *(control.IfOp, control.LoopOp, control.YieldOp),
 ]
-"""What is no node: it observes values, or has graphs as bodies."""
+"""Operations that are not nodes: they observe values, or have graphs as bodies."""
 GLOW = Dialect(
     "glow",
     [*list[type[IRDLOperation]](NODES), *OTHERS],

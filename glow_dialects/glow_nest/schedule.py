@@ -95,6 +95,12 @@ class VectorSchedule(Schedule):
         """Returns whether each tile of a loop with parts has code of its own, instead of a loop."""
         return False
 
+    def ends_smaller(self, dim: Dim) -> bool:
+        """
+        Returns whether the last tile of a loop is smaller where no element may be visited twice.
+        """
+        return False
+
     @property
     def fastest(self) -> Dim | None:
         """The loop along which points of a tile that come one after the other differ first."""
@@ -143,7 +149,7 @@ class Reducing(VectorSchedule):
     prefetch_distance: Mapping[int, int] = field(default_factory=dict)
     """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
     prefetch_lines: Lines | None = None
-    """What else each step prefetches."""
+    """Further elements that each step prefetches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +173,9 @@ class Reduce(Reducing):
 
     def tiles(self, dim: Dim) -> int:
         return self.tile.get(dim, 1)
+
+    def ends_smaller(self, dim: Dim) -> bool:
+        return dim not in (self.vector, self.rows)
 
     @property
     def finishing(self) -> VectorSchedule:

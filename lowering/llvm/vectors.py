@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import (
-    VectorType,
-    f32,
-    f64,
-    i1,
-    i32,
-)
+from xdsl.dialects.builtin import VectorType, f32, f64, i1, i32
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 

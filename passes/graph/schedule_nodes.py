@@ -13,10 +13,10 @@ order is among them, so the result is never worse:
 - *greedy*: repeatedly the node that changes the memory in use by the least, where of equals the one
   whose operands were made last comes first.
 
-What the simulation counts: a node allocates its results and frees the operands that it uses last. A
-data-parallel node can overwrite an operand that dies and is as large as its result. Constants and
-arguments lie outside the arena, as do results of the function. Reshapes, slices and broadcasts are
-views: they cost nothing and keep their operand alive.
+The simulation counts as follows. A node allocates its results and frees the operands that it uses
+last. A data-parallel node can overwrite an operand that dies and is as large as its result.
+Constants and arguments lie outside the arena, as do results of the function. Reshapes, slices and
+broadcasts are views: they cost nothing and keep their operand alive.
 """
 
 from __future__ import annotations

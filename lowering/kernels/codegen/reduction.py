@@ -13,12 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access
 from ....glow_dialects.glow_nest.nest import Combine, Nest, identity
-from ....glow_dialects.glow_nest.schedule import (
-    GatheredDot,
-    Reducing,
-    RegisterTile,
-    VectorSchedule,
-)
+from ....glow_dialects.glow_nest.schedule import GatheredDot, Reducing, RegisterTile, VectorSchedule
 from ...llvm.types import element_of
 from .algebra import ArithAlgebra, Value
 from .emit import REASSOCIATE, Emitter
@@ -45,7 +40,7 @@ class TileReduction:
         self._loops = schedule.reduced if isinstance(schedule, Reducing) else ()
         lines = schedule.prefetch_lines if isinstance(schedule, Reducing) else None
         self.prefetched = () if lines is None else lines.accesses(nest)
-        """What each step prefetches."""
+        """The elements that each step prefetches."""
         self.starts_with_operand = self._of.adds_operand and not self._across
         self._loaded: Loaded | None = None
 

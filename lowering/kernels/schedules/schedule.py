@@ -15,6 +15,7 @@ from itertools import product
 from math import inf, prod
 
 from ....glow_dialects.costs import elementwise, lane_sum, reduction_step, vector_load
+from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import (
@@ -23,7 +24,7 @@ from ....glow_dialects.glow_nest.schedule import (
     RegisterTranspose,
     VectorSchedule,
 )
-from ....glow_dialects.machine import MachineDescription
+from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
@@ -114,7 +115,25 @@ def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedu
     if vector is None or cost(vector) >= scalar:
         return Elementwise(order=nest.parallel)
     lanes = lanes_of(vector)
+    if _repays_pairs(nest, vector, lanes):
+        lanes *= 2
     return Elementwise(order=_elementwise_order(nest, vector), vector=vector, lanes=lanes)
+
+
+def _repays_pairs(nest: Nest, vector: Dim, lanes: int) -> bool:
+    """
+    Returns whether two vectors are computed together, so that the operations of one fill the time
+    in which those of the other wait for their operands: where a body is long, two vectors are at
+    most a line, and hardly any element is computed twice.
+    """
+    line = max((element_bytes(w.element) for w in nest.writes), default=1) * 2 * lanes
+    steps = -(-vector.size // lanes)
+    return (
+        nest.weight >= TIMINGS.elementary_operations
+        and 1 < lanes <= vector.size // 2
+        and line <= LINE_BYTES
+        and 2 * -(-vector.size // (2 * lanes)) <= TIMINGS.most_paired_waste * steps
+    )
 
 
 def _elementwise_order(nest: Nest, vector: Dim) -> tuple[Dim, ...]:
@@ -237,8 +256,6 @@ class CostModel:
         sizes = list(range(1, min(most, TIMINGS.most_tile) + 1))
         if dim in self.nest.reduced:
             return [t for t in sizes if t in (1, 2, 4)]
-        if self.nest.in_place and unit == 1:
-            return [t for t in sizes if dim.size % t == 0]
         return sizes
 
     def cost(self, candidate: Candidate) -> float:
@@ -279,8 +296,11 @@ class CostModel:
             return None, 1
         for dim, tile in candidate.tile.items():
             lanes = min(tile & -tile, candidate.lanes)
+            # the last tile of results that are lanes is not smaller
+            whole = not nest.in_place or dim.size % tile == 0
             if (
                 dim is not vector
+                and whole
                 and lanes >= TIMINGS.least_row_lanes
                 and nest.writes[0].stride(dim) == 1
             ):

@@ -67,6 +67,9 @@ def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[TileSpan]:
     full, last = dim.size // step * step, dim.size - step
     if full == dim.size:
         return [TileSpan(0, full, step)]
+    if nest.in_place and schedule.ends_smaller(dim):
+        rest = dim.size - full
+        return [TileSpan(0, full, step), TileSpan(full, rest, rest, range(rest))]
     if nest.reduction is not None:
         return [TileSpan(0, dim.size, step, clamp=last)]
     masked = nest.in_place and dim is schedule.vector

@@ -41,7 +41,7 @@ class Inverse:
     rest: tuple[Loop, ...]
     """The loops that any value may have."""
     conditions: tuple[Term, ...]
-    """What holds for points that exist, besides that solved loops are within their ranges."""
+    """The conditions for points that exist, besides that solved loops are within their ranges."""
 
 
 def split_loops(indices: Sequence[Term]) -> dict[Loop, int]:

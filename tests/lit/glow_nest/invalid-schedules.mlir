@@ -8,15 +8,15 @@ glow_nest.kernel @index(%y: memref<8xf32>, %x: memref<100xf32>, %i: memref<8xi64
 
 // -----
 
-// The last tile begins one element before the end of the one before, which is then visited twice.
-glow_nest.kernel @twice(%y: memref<7x8xf32>, %x: memref<7x8x4xf32>) {
-  glow_nest.nest parallel(i: 7, j: 8) reduce(k: 4) add f32 of(%x[32 * i + 4 * j + k]) reads(%y[8 * i + j]) writes(%y[8 * i + j]) in_place body {
+// The last tile begins before the end of the one before, part of which is then visited twice.
+glow_nest.kernel @twice(%y: memref<9x8xf32>, %x: memref<9x8x4xf32>) {
+  glow_nest.nest parallel(i: 9, j: 8) reduce(k: 4) add f32 of(%x[32 * i + 4 * j + k]) reads(%y[i + 9 * j]) writes(%y[i + 9 * j]) in_place body {
   ^bb0(%0: f32, %1: f32):
     %2 = glow.add %0, %1 : (f32, f32) -> f32
     glow_nest.yield %2 : f32
-  } schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [k], tile = {i: 2}>
+  } schedule<reduce, order = [i, j], vector = k, lanes = 4, reduced = [k], tile = {i: 4}, rows = i, row_lanes = 4>
 }
-// CHECK: expected a tile of i that divides its 7 elements, because the nest writes what it reads, found 2
+// CHECK: expected a tile of i that divides its 9 elements, because the nest writes what it reads, found 4
 
 // -----
 

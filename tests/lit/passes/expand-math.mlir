@@ -105,3 +105,35 @@ func.func @second(%x: f32) -> f32 {
 // CHECK-NEXT: arith.constant
 // CHECK-LABEL: func.func @second
 // CHECK-NEXT: arith.constant
+
+// -----
+
+// The sum of one and an error function is a function of its own, with one polynomial and one power,
+// if nothing else uses the error function.
+func.func @one_plus_erf(%x: vector<8xf32>) -> vector<8xf32> {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %e = math.erf %x : vector<8xf32>
+  %r = arith.addf %one, %e : vector<8xf32>
+  func.return %r : vector<8xf32>
+}
+// CHECK-LABEL: func.func @one_plus_erf
+// CHECK-NOT: math.erf
+// CHECK: arith.constant dense<7.846
+// CHECK-NOT: arith.constant dense<3.95
+// CHECK: func.return
+
+// -----
+
+func.func @erf_of_another_sum(%x: f32) -> (f32, f32) {
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  %a = math.erf %x : f32
+  %b = arith.addf %a, %two : f32
+  %c = math.erf %b : f32
+  %d = arith.addf %c, %one : f32
+  %e = arith.mulf %c, %d : f32
+  func.return %b, %e : f32, f32
+}
+// CHECK-LABEL: func.func @erf_of_another_sum
+// CHECK-NOT: 7.846
+// CHECK: func.return

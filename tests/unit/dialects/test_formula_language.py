@@ -33,12 +33,11 @@ from glow.glow_dialects.formula.syntax import (
 from glow.glow_dialects.glow.pooling import MaxPoolOp
 from glow.glow_dialects.operator import with_shape
 from glow.semantics.formula import evaluate_statement
+from glow.tests.unit.semantics.formula_cases import call_of, windows
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator
 from xdsl.dialects.builtin import bf16, f16, f32, i32, i64
-
-from ..semantics.test_formulas import call_of, windows
 
 NAMES = st.sampled_from(["i", "j", "k0", "alpha", "x_y"])
 NUMBERS = st.one_of(

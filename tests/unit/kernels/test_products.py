@@ -16,9 +16,8 @@ from glow.passes.graph.pack_weights import packed, panel_width
 from glow.semantics.arrays import element_type
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, kernels_passes
+from glow.tests.support.operator_kernels import check, one_node, random
 from xdsl.dialects.builtin import f32
-
-from .test_operators import check, one_node, random
 
 # leading dimensions of the left operand, inner, columns, lanes, vectors
 CASES = [
@@ -39,6 +38,31 @@ def test_packed_matmul(case: tuple, dtype: type):
     x, matrix = random(1, *rows, inner, dtype=dtype), random(2, inner, columns, dtype=dtype)
     weights = packed(matrix, panel_width(columns, lanes, vectors))
     check(PackedMatMulOp, x, weights, columns=columns, tolerance=2e-5)
+
+
+SUM_IN_PLACE = """
+func.func @main(%x: memref<{0}x33xf32> {{glow.name = "x", glow.qualifier = "in"}},
+    %w: memref<2x33x16xf32> {{glow.name = "w", glow.qualifier = "in"}},
+    %r: memref<{0}x29xf32> {{glow.name = "r", glow.qualifier = "in"}},
+    %y: memref<{0}x29xf32> {{glow.name = "y", glow.qualifier = "out"}}) {{
+  glow_inst.copy @out %y, @in %r : memref<{0}x29xf32>, memref<{0}x29xf32>
+  glow_inst.packed_matmul @inout %y, @in %x, @in %w columns 29
+      : memref<{0}x29xf32>, memref<{0}x33xf32>, memref<2x33x16xf32> epilogue {{
+  ^bb0(%0: f32, %1: f32):
+    %2 = glow.add %1, %0 : (f32, f32) -> f32
+    glow_inst.yield %2 : f32
+  }}
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize("rows", [7, 53])
+def test_sum_in_place(rows: int):
+    """Each element is read before it is written, and once, also in the last and smaller tile."""
+    module = apply(parse(SUM_IN_PLACE.format(rows)), "glow-allocate")
+    operands = [random(i, *shape) for i, shape in enumerate([(rows, 33), (2, 33, 16), (rows, 29)])]
+    check_native(module, operands, None, 2e-5)
 
 
 def prefetches(rows: int, inner: int) -> int:

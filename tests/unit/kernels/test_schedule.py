@@ -15,6 +15,7 @@ from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.scalar import Expr, exp
 from glow.lowering.host_machine import host_machine
 from glow.lowering.kernels.schedules.schedule import choose_schedule
+from glow.lowering.kernels.threads.split import spans_of
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f32
@@ -151,8 +152,28 @@ def test_in_place_tiles_visit_each_row_once():
         nest.reduced,
         in_place=True,
     )
-    schedule = reduced(in_place, MachineDescription())
-    assert 7 % schedule.tiles(nest.parallel[0]) == 0
+    schedule, rows = reduced(in_place, MachineDescription()), nest.parallel[0]
+    assert schedule.tiles(rows) > 1
+    spans = spans_of(in_place, schedule, rows)
+    visited = [
+        span.start + first + row
+        for span in spans
+        for first in range(0, span.stop, span.step)
+        for row in range(span.elements)
+    ]
+    assert visited == list(range(7))
+
+
+def test_long_bodies_take_two_vectors_together():
+    x, y = view(64), view(64)
+    value = exp(Expr.argument(0))
+    narrow = MachineDescription(vector_bits=256, vector_registers=16)
+    for size, machine, lanes in ((64, narrow, 16), (24, narrow, 8), (64, MachineDescription(), 16)):
+        i = Dim("i", size)
+        nest = Nest((i,), (y[[i]],), Body((value,), (f32,)), (x[[i]],))
+        assert choose_schedule(nest, machine).lanes == lanes
+        short = replace(nest, body=Body((Expr.argument(0) + 1.0,), (f32,)))
+        assert choose_schedule(short, machine).lanes == machine.lanes(32)
 
 
 def test_host_machine():

@@ -13,12 +13,14 @@ from glow.glow_dialects.glow.indexing import ScatterOp
 from glow.glow_dialects.glow.matrix import MatMulOp
 from glow.glow_dialects.glow.normalization import LogSoftmaxOp, SoftmaxOp
 from glow.glow_dialects.glow.reduction import ReduceMaxOp, ReduceMeanOp, ReduceSumOp
+from glow.glow_dialects.glow_nest.kernel import BarrierOp, RepeatOp
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.kernels.threads import split as partition
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, run_native
+from glow.tests.support.operator_kernels import check, one_node, random
 from xdsl.dialects.builtin import ModuleOp, f32, i64
 
 from . import (
@@ -30,7 +32,6 @@ from . import (
     test_views,
     test_winograd,
 )
-from .test_operators import check, one_node, random
 
 MODULES = (test_operators, test_blocked, test_views, test_winograd)
 """The modules in which the tests of the families call `check_native`."""
@@ -96,6 +97,7 @@ CASES: list[Case] = [
     *each(test_blocked.test_changes_of_layout, (45, 16), (7, 4)),
     *each(test_blocked.test_sum_in_place, (1,), (2,)),
     *each(test_products.test_packed_matmul, *((c, f32) for c in test_products.CASES[1::2])),
+    *each(test_products.test_sum_in_place, (7,), (53,)),
     *each(test_rows.test_layer_norm, *((c, f32) for c in test_rows.ROWS[::3])),
     *each(test_rows.test_group_norm, (((2, 6, 5, 7), 3), f32)),
     *each(test_rows.test_softmax_of_rows, ((2, 6, 7),), ((9, 100),)),

@@ -39,6 +39,12 @@ func.func @f(%x: memref<{n}xf32>, %y: memref<{n}xf32>, %z: memref<{n}xf32>) {{
 }}
 """
 
+ONE_PLUS_ERF = """
+    %e = math.erf %a : {t}
+    %one = arith.constant {one} : {t}
+    %r = arith.addf %one, %e : {t}
+"""
+
 
 @cache
 def _program(name: str, n: int, lanes: int, fma: bool) -> Executable:
@@ -51,7 +57,9 @@ def _program(name: str, n: int, lanes: int, fma: bool) -> Executable:
         n=n,
         lanes=lanes,
         load=f"%a = {kind}.load %x[%i] : {memory}\n%b = {kind}.load %y[%i] : {memory}",
-        call=f"%r = math.{name} {operands} : {t}",
+        call=ONE_PLUS_ERF.format(t=t, one="dense<1.0>" if vector else "1.0")
+        if name == "one_plus_erf"
+        else f"%r = math.{name} {operands} : {t}",
         store=f"{kind}.store %r, %z[%i] : {memory}",
     )
     from glow.lowering.llvm.translate import translate_module
@@ -143,6 +151,20 @@ ERF = np.vectorize(math.erf, otypes=[np.float64])
 )
 def test_accuracy(name: str, exact, limit: float, count: int, rng: np.random.Generator):
     check(name, exact, limit, every_binade(rng, count))
+
+
+@pytest.mark.parametrize("fma", [True, False])
+def test_one_plus_erf(fma: bool, rng: np.random.Generator):
+    """Where the sum is near zero, its error is a part of it, as that of erfc is."""
+    x = every_binade(rng, 20_000)
+    found, scalars = run("one_plus_erf", [x], fma=fma), run("one_plus_erf", [x], lanes=1, fma=fma)
+    with np.errstate(invalid="ignore"):
+        exact = np.vectorize(math.erfc, otypes=[np.float64])(-x.astype(np.float64))
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1.7e-7)
+    near = x > -4
+    np.testing.assert_allclose(found[near], exact[near], rtol=6e-6)
+    np.testing.assert_allclose(scalars, found, rtol=1e-6)
+    assert (found[x < -40] == 0).all()
 
 
 @pytest.mark.parametrize(("name", "exact"), [("sin", np.sin), ("cos", np.cos)])

@@ -22,8 +22,7 @@ from glow.glow_dialects.glow_nest.kernel import KernelOp
 from glow.glow_dialects.glow_nest.ops import NestOp
 from glow.glow_dialects.glow_nest.schedule import LoopPart, RegisterTile
 from glow.glow_dialects.machine import MachineDescription
-from glow.lowering.kernels.kernel_key import kernel_key
-from glow.lowering.kernels.schedule_nests import schedule_of
+from glow.lowering.kernels.schedule_nests import kernel_key, schedule_of
 from glow.lowering.kernels.schedules.fitted_schedule import fitted
 from glow.lowering.target import find_target
 from glow.lowering.tuned_schedules import TunedKernel
