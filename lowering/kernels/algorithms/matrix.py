@@ -29,7 +29,7 @@ def matmul(k: Kernel) -> None:
 
     A right operand that is stored transposed is read along `t`. If there are many rows with few
     terms each, a transposed copy pays off and is made first. Of matrices that are far larger than
-    the nearest cache, the left one is copied if it is stored transposed, and the right one is
+    the nearest cache, the left one is copied if its rows are not contiguous, and the right one is
     copied to panels of as many columns as a register tile has.
     """
     lhs, rhs = k.operands

@@ -21,7 +21,7 @@ from glow.lowering.kernels.threads import split as partition
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, run_native
 from glow.tests.support.operator_kernels import check, one_node, random
-from xdsl.dialects.builtin import ModuleOp, f32, i64
+from xdsl.dialects.builtin import ModuleOp, i64
 
 from . import (
     test_attention,
@@ -137,7 +137,9 @@ def test_much_work_on_several_threads():
 
 def test_a_loop_that_one_thread_runs_has_no_barrier_in_it():
     """The threads meet once, after the copy that they share; a scatter's rows need their order."""
-    types = [with_shape(t, s) for t, s in ((f32, (131072, 1)), (i64, (4096,)), (f32, (4096, 1)))]
+    number = element_type(f32)
+    data, updates = with_shape(number, (131072, 1)), with_shape(number, (4096, 1))
+    types = [data, with_shape(i64, (4096,)), updates]
     module = one_node(ScatterOp, types, reduction="add")
     passes = "glow-irgen,glow-allocate,glow-build-nests{threads=2},glow-schedule-nests"
     apply(module, f"{passes},glow-divide-nests{{threads=2}}")
