@@ -65,8 +65,8 @@ def import_onnx(
     of the inputs; a dimension without a name is called `<input>_dim<index>`. No tensor may have
     more than `max_elements` elements. The paths of files of external data are added to `external`.
     `values` of some inputs, which have their types, are constants in the graph; the inputs stay,
-    without users. With `parameters`, initializers of floats that have a dimension are not folded,
-    and their constants carry ONNX's names as `glow.name`.
+    without users. With `parameters`, initializers of floats that have a dimension are not folded
+    and have ONNX's names as `glow.name`.
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect:
