@@ -21,7 +21,8 @@ LOWEST_PYTHON ?= $(shell for p in python3.11 python3.12; do \
 # the tools, weights of all types, and kernels
 SAMPLE := $(addprefix tests/unit/,tools/test_glow_run.py tools/test_glow_profile.py \
 	tools/test_inputs.py frontend/test_weights.py kernels/test_rows.py runtime/test_half.py)
-JOBS ?= 2
+# one more than CPUs, because tests wait a fifth of their time for programs that they start
+JOBS ?= 3
 BENCH ?= --no-winograd
 KERNELS ?= resnet50
 COMPILED ?= resnet50 vgg19
@@ -86,7 +87,7 @@ $(LOWEST)/installed: pyproject.toml .ci/lowest.py
 	$(LOWEST_PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python .ci/lowest.py >$(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary \
-		--constraint $(LOWEST)/constraints.txt -e . pytest hypothesis onnxruntime
+		--constraint $(LOWEST)/constraints.txt -e . pytest pytest-timeout hypothesis onnxruntime
 	@touch $@
 
 bench: $(VENV)/installed-dev

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
+    from . import generation as generation
+    from . import nn as nn
     from . import onnx_backend as onnx_backend
     from . import quantization as quantization
+    from . import training as training
     from .compiled_model import CompiledModel
     from .compiler import compile
     from .definitions import define
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
         DeviceError,
         DeviceMemoryError,
         GlowError,
+        IndexRangeError,
         InputError,
+        LimitError,
         ModelError,
         QuantizationError,
         QueueFullError,
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from .host import HostManager
+    from .training.trainer import Trainer
 
 _EXPORTS = {
     "CompiledModel": "compiled_model",
@@ -47,12 +53,15 @@ _EXPORTS = {
     "DeviceError": "errors",
     "DeviceMemoryError": "errors",
     "GlowError": "errors",
+    "IndexRangeError": "errors",
     "InputError": "errors",
+    "LimitError": "errors",
     "ModelError": "errors",
     "QuantizationError": "errors",
     "QueueFullError": "errors",
     "RejectedError": "errors",
     "UnsupportedError": "errors",
+    "Trainer": "training.trainer",
 }
 
 __all__ = [
@@ -63,11 +72,14 @@ __all__ = [
     "DeviceMemoryError",
     "GlowError",
     "HostManager",
+    "IndexRangeError",
     "InputError",
+    "LimitError",
     "ModelError",
     "QuantizationError",
     "QueueFullError",
     "RejectedError",
+    "Trainer",
     "UnsupportedError",
     "compile",
     "define",
@@ -75,7 +87,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("onnx_backend", "quantization")
+_MODULES = ("generation", "nn", "onnx_backend", "quantization", "training")
 """Parts of the package that need no import of their own."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .errors import (
     CutNeededError,
@@ -17,14 +18,14 @@ from .errors import (
     UnsupportedError,
     ValuesNeededError,
 )
-from .interface.backend import Backend
 from .interface.signature import Signature, TensorInfo
 from .loading import load_model, onnx_frontend
-from .model_forms import NO_VALUES, Model, Values, is_text
+from .model_forms import NO_VALUES, Values
 from .passes.collector import without_garbage_collection
+from .passes.graph.states import set_named_states
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.resume import remaining_stages
-from .runtime.signature import signature_of
+from .runtime.signature import main_function, signature_of
 from .runtime.stages import Progress, Stages
 
 if TYPE_CHECKING:
@@ -41,24 +42,11 @@ class NestedInterface:
 
 
 class ColdCompilation:
-    """A model and its files, with the options of its compilation, for any sizes of its symbols."""
+    """The compilation of a model, whose files are `files`, for any sizes of its symbols."""
 
-    def __init__(
-        self,
-        model: Model,
-        target: Backend,
-        files: ModelFiles,
-        max_elements: int | None,
-        verify: bool | None,
-        progress: Callable[[Progress], None] | None,
-    ):
-        self._model = model
-        self._target = target
+    def __init__(self, request: CompilationRequest, files: ModelFiles):
+        self._request = request
         self._files = files
-        self._max_elements = max_elements
-        self._verify = verify
-        self._progress = progress
-        self._is_onnx = not (is_text(model) or isinstance(model, ModuleOp))
         self._loaded: LoadedModel | None = None
         self._trial: tuple[Mapping[str, int], ModuleOp, set[str]] | None = None
         """An import that was tried and not used yet: its sizes, the graph, files with weights."""
@@ -71,8 +59,9 @@ class ColdCompilation:
         The backend's cache keeps it if the model has a `source`. Raises ValuesNeededError if it
         takes values of other inputs.
         """
-        if self._progress is not None:
-            self._progress(Progress("import"))
+        request = self._request
+        if request.progress is not None:
+            request.progress(Progress("import"))
         start = time.perf_counter()
         with without_garbage_collection():
             module, external = self.imported(sizes, values)
@@ -81,14 +70,14 @@ class ColdCompilation:
             signature = signature_of(module)
             if stages.verify:
                 _compute_all(stages)
-            program = self._target.compile(stages)
+            program = request.target.compile(stages)
             self._files.expect_unchanged(external)
             if source is not None:
                 source.external |= external
-                self._target.remember(source, stages, program)
+                request.target.remember(source, stages, program)
         total = time.perf_counter() - imported
         times = {"import": imported - start, "load": total - sum(stages.times.values())}
-        return CompiledModel(stages, self._target, program, signature, times, sizes=sizes)
+        return CompiledModel(stages, request.target, program, signature, times, sizes=sizes)
 
     def declared(self, sizes: Mapping[str, int]) -> Signature | None:
         """Returns inputs and outputs with all symbols; None if `sizes` has all of them."""
@@ -147,13 +136,15 @@ class ColdCompilation:
         if trial is not None and trial[0] == sizes and not values:
             return trial[1:]
         external: set[str] = set()
-        model = self._loaded_model() if self._is_onnx else self._model
-        module = load_model(model, sizes, self._max_elements, external, values=values)
+        model = self._loaded_model() if self._request.is_onnx else self._request.model
+        module = load_model(model, sizes, self._request.max_elements, external, values=values)
+        if self._request.states:
+            set_named_states(main_function(module), self._request.states)
         return module, external
 
     def _loaded_model(self) -> LoadedModel:
         if self._loaded is None:
-            self._loaded = onnx_frontend().load_onnx(self._model)  # pyright: ignore[reportArgumentType]
+            self._loaded = onnx_frontend().load_onnx(self._request.model)  # pyright: ignore[reportArgumentType]
         return self._loaded
 
     def stages(self, sizes: Mapping[str, int], values: Values) -> Stages:
@@ -164,8 +155,9 @@ class ColdCompilation:
 
     def _stages_from(self, module: ModuleOp) -> Stages:
         """Returns the stages that follow those which the module has been through."""
-        done, remaining = remaining_stages(module, self._target)
-        return Stages(module, remaining, self._verify, done, self._progress)
+        request = self._request
+        done, remaining = remaining_stages(module, request.target)
+        return Stages(module, remaining, request.verify, done, request.progress)
 
 
 def _nested(form: Form) -> TensorInfo:

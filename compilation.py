@@ -3,45 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .errors import ModelError
-from .interface.backend import Backend
 from .interface.signature import Signature, TensorInfo
 from .lazy import lazy_property
-from .model_forms import NO_VALUES, Model, Values, is_text
+from .model_forms import NO_VALUES, Values
 from .runtime.environment import verifies
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.saved_program import find_signature, store_signature
 from .runtime.symbols import Binding
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from .cold_compilation import ColdCompilation, NestedInterface
-    from .runtime.stages import Progress
 
 
 class Compilation:
-    """A model with the options of its compilation, for any sizes of its symbols."""
+    """The restoration or compilation of a model for any sizes of its symbols."""
 
-    def __init__(
-        self,
-        model: Model,
-        target: Backend,
-        max_elements: int | None,
-        verify: bool | None,
-        progress: Callable[[Progress], None] | None,
-    ):
-        self._model = model
-        self._target = target
-        self._max_elements = max_elements
-        self._verify = verify
-        self._progress = progress
-        self._is_onnx = not (is_text(model) or _is_module(model))
-        is_file = self._is_onnx and isinstance(model, str | Path)
+    def __init__(self, request: CompilationRequest):
+        self._request = request
+        model = request.model
+        is_file = request.is_onnx and isinstance(model, str | Path)
         if is_file and "\0" in str(model):
             raise ModelError(f"expected a path without a NUL character, found {model!r}")
         self._files = ModelFiles(Path(model) if is_file else None)  # pyright: ignore
@@ -52,21 +42,31 @@ class Compilation:
         # xDSL and the compiler take most of the start, and a program in the cache needs neither
         from .cold_compilation import ColdCompilation
 
-        return ColdCompilation(
-            self._model, self._target, self._files, self._max_elements, self._verify, self._progress
-        )
+        return ColdCompilation(self._request, self._files)
 
     def part(self, model: object) -> Compilation:
         """Returns a part of the model, as the frontend loads models, with the same options."""
         part: Any = model
-        return Compilation(part, self._target, self._max_elements, self._verify, self._progress)
+        return Compilation(replace(self._request, model=part))
+
+    def with_states(self, states: Mapping[str, str]) -> Compilation:
+        """Returns the same model with inputs that are states, with the outputs of each."""
+        return Compilation(replace(self._request, states=states))
+
+    def graph(self, sizes: Mapping[str, int]) -> ModuleOp:
+        """Returns the graph for sizes of all symbols."""
+        return self._cold.imported(sizes)[0]
+
+    def compiled_graph(self, graph: ModuleOp) -> CompiledModel:
+        """Returns a graph compiled with the same options."""
+        return self.part(graph).compiled({})
 
     def nested(self) -> NestedInterface | None:
         """
         Returns inputs and outputs of an ONNX model some of which are sequences or optional values;
         None if all are tensors.
         """
-        return self._cold.nested() if self._is_onnx else None
+        return self._cold.nested() if self._request.is_onnx else None
 
     def flattened(self, values: Mapping[str, Any]) -> Compilation:
         """Returns the model of tensors for inputs like these values."""
@@ -92,7 +92,7 @@ class Compilation:
             return None
         start = time.perf_counter()
         try:
-            found = self._target.restore(source)
+            found = self._request.target.restore(source)
         except OSError:
             return None  # the import will report the error of the file
         if found is None:
@@ -101,7 +101,7 @@ class Compilation:
         times = {"load": time.perf_counter() - start}
         return CompiledModel(
             lambda: self._cold.stages(sizes, values),
-            self._target,
+            self._request.target,
             found.program,
             found.signature,
             times,
@@ -123,7 +123,7 @@ class Compilation:
 
         A network that cannot be compiled for any sizes raises UnsupportedError here already.
         """
-        if not self._is_onnx:
+        if not self._request.is_onnx:
             return None
         declared = self._declared(sizes)
         if declared is None:
@@ -147,7 +147,7 @@ class Compilation:
         Returns inputs and outputs with all symbols, None if there are none; from the cache if it
         can.
         """
-        cache = self._target.cache
+        cache = self._request.target.cache
         source = self._source({})
         if cache is None or source is None:
             return self._cold.declared(sizes)
@@ -166,20 +166,16 @@ class Compilation:
         Returns the source by which a cache knows the model; None if it is neither an ONNX file nor
         its bytes.
         """
-        if isinstance(self._model, bytes):
-            return OnnxSource(self._model, sizes, self._max_elements, values)
-        if self._is_onnx and isinstance(self._model, str | Path):
-            return OnnxSource(Path(self._model), sizes, self._max_elements, values)
+        model, most = self._request.model, self._request.max_elements
+        if isinstance(model, bytes):
+            return OnnxSource(model, sizes, most, values, self._request.states)
+        if self._request.is_onnx and isinstance(model, str | Path):
+            return OnnxSource(Path(model), sizes, most, values, self._request.states)
         return None
 
     def _verifies(self) -> bool:
         """Returns whether all IR is to be verified, so that all of it must be made."""
-        return verifies() if self._verify is None else self._verify
-
-
-def _is_module(model: object) -> bool:
-    # without an import of xDSL: whoever made a module has done that
-    return type(model).__name__ == "ModuleOp"
+        return verifies() if self._request.verify is None else self._request.verify
 
 
 def _sized(signature: Signature, sizes: Mapping[str, int]) -> Signature:

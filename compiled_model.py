@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import GlowError
 from .interface.backend import Backend
+from .interface.destinations import Outputs, copy_results, destinations, expect_own_memory
 from .interface.memory_plan import MemoryPlan
-from .interface.program import Program
+from .interface.program import InPlaceProgram, Program
 from .interface.signature import Signature, TensorInfo
 from .runtime.peak_memory import peak_resident_bytes
 from .runtime.random_state import RandomState
 from .runtime.symbols import checked_sizes
+from .session import Session
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +52,9 @@ class CompiledModel:
         self._memory = memory
         self._program = program
         self._signature = signature.visible
-        self._used = signature.used
+        self._outputs = signature
+        """The signature of the program, which may have more outputs than a caller sees."""
+        self._writes_directly = signature.is_direct
         self._random = RandomState() if signature.is_random else None
         self._times = dict(times)
         self._sizes = dict(sizes or {})
@@ -85,7 +89,45 @@ class CompiledModel:
 
     def computed(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Returns all outputs for inputs in their order, as `Signature.arrays` returns them."""
-        return self._used(self._program.run(self._given(inputs)))
+        return self._outputs.used(self._program.run(self._given(inputs)))
+
+    def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
+        """
+        Runs the network and writes all outputs into memory of the caller.
+
+        `outputs` are arrays, in the order of the outputs or by name, of exactly their shapes and
+        dtypes, C-contiguous and writable; or what exports such memory by DLPack, such as tensors
+        of PyTorch. They must share no memory with each other or with inputs. `input_feed` is that
+        of `run`. After the first call, a call allocates no arrays if its inputs need no conversion.
+
+        Raises InputError. If the data decides the shape of an output, it must be the right one.
+        """
+        self.compute_into(self._signature.arrays(input_feed), outputs)
+
+    def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
+        """Does the work of `run_into` for inputs as `Signature.arrays` returns them."""
+        memory = destinations(self._signature, outputs)
+        program = self._program
+        if self._writes_directly and isinstance(program, InPlaceProgram):
+            expect_own_memory(self._signature, memory, inputs)
+            every = self._outputs.with_hidden(memory)
+            program.run_into(self._given(inputs), every)
+            self._outputs.expect_valid(every)
+            return
+        found = self._signature.results(self.computed(inputs))
+        copy_results(self._signature, found, memory)
+
+    def for_inputs(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
+        """Returns the model for inputs of these shapes, in their order."""
+        return self
+
+    def session(self, state: Mapping[str, object] | None = None) -> Session:
+        """
+        Returns a session with a state of its own: a value for each input that is a state (see
+        `states` of `glow.compile`). They begin as zeros, or as the arrays in `state`, which are
+        copied. Raises InputError for wrong arrays.
+        """
+        return Session(self, state)
 
     def _given(self, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """Returns all inputs of the program."""
@@ -131,6 +173,17 @@ class CompiledModel:
                 raise GlowError(f"symbol {name} has the size {self._sizes[name]}, not {size}")
         return self
 
+    def warm_up(self, symbols: Iterable[Mapping[str, int]]) -> None:
+        """
+        Compiles the specializations that calls with these sizes will need, such as
+        `[{"batch": 1}, {"batch": 8}]`. Sizes with buckets are rounded up as those of calls are.
+
+        Raises GlowError for wrong symbols, if there are more specializations than are kept, and
+        what `glow.compile` raises; InputError for sizes out of their range.
+        """
+        for sizes in symbols:
+            self.specialize(sizes)
+
     @property
     def specializations(self) -> list[CompiledModel]:
         """The specializations that exist now. `specialize` makes and returns them."""
@@ -164,6 +217,11 @@ class CompiledModel:
         from .runtime.memory_plan import plan_of
 
         return plan_of(self.stages["allocated"])
+
+    def activation_bytes(self) -> int:
+        """Returns the bytes that a run needs in addition to inputs, outputs and weights."""
+        memory = self.memory
+        return 0 if memory is None else memory.arena_bytes
 
     @property
     def peak_memory(self) -> int:

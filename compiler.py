@@ -15,19 +15,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .cached_model import CachedModel
 from .compilation import Compilation
+from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .cut_model import CutModel
 from .errors import CutNeededError, GlowError, UnsupportedError, ValuesNeededError
 from .interface.backend import Backend, find_backend, given_options
 from .model_forms import Model, Values
 from .nested_model import NestedModel
+from .runtime.buckets import BucketSizes
 from .runtime.object_cache import expect_cache
 from .runtime.options import at_least_one, expect_verify
-from .runtime.symbols import checked_sizes
-from .specialization import SymbolicModel
+from .runtime.symbols import checked_ranges
+from .specialization import SpecializationRules, SymbolicModel
+from .states import have_rows, matched_states, with_states
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from .runtime.stages import Progress
 
 
@@ -35,40 +41,49 @@ def compile(
     model: Model,
     backend: str | Backend = "cpu",
     threads: int = 1,
-    symbols: Mapping[str, int] | None = None,
+    symbols: Mapping[str, int | tuple[int, int]] | None = None,
     cache: bool | str | Path = True,
     verify: bool | None = None,
     *,
+    states: Mapping[str, str] | None = None,
     max_elements: int | None = None,
     max_specializations: int = 8,
+    max_specialization_bytes: int | None = None,
+    buckets: BucketSizes | Mapping[str, BucketSizes] | None = None,
     progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> CompiledModel:
     """
     Compiles a network for a backend.
 
-    - `model`: path of an ONNX file, of a file of the graph dialect (`.mlir`, `.glow`), or of a file
-      of a stage (see `CompiledModel.dump_stages`), after which compilation continues; the bytes of
-      an ONNX file; an `onnx.ModelProto`; or a module of the graph dialect, which is not modified.
-      An ONNX model whose inputs have symbolic dimensions is compiled when it is called, for the
-      sizes that the inputs have (`CompiledModel.specialize` does it before), as is one with inputs
-      whose values decide shapes, for these values; an `onnx.ModelProto` must not be changed
-      meanwhile. One whose shapes follow from values that it computes is cut there
-      (`glow.cut_model.CutModel`). One with sequences or optional values as inputs or outputs takes
-      and returns lists of arrays, and None (`glow.nested_model.NestedModel`).
-    - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with options
-      of its own. `threads` is how many threads run the network together, and the other `options`
-      are those of the backend; of `cpu`, the fields of `glow.runtime.cpu_options.CpuOptions`.
-    - `symbols`: sizes of symbolic dimensions of an ONNX model, such as `{"batch": 4}`. They are
-      fixed; those that are not named are taken from the inputs of each call.
-    - `max_specializations`: for how many combinations of such sizes and values programs are kept:
-      those that were used last.
+    - `model`: the path of an ONNX file or of a file of the graph dialect (`.mlir`, `.glow`), the
+      bytes of an ONNX file, an `onnx.ModelProto`, or a module of the graph dialect, which is not
+      modified. Compilation continues after the stage of a file from `CompiledModel.dump_stages`.
+      An ONNX model with symbolic dimensions is compiled when it is called, for the sizes of the
+      inputs; `CompiledModel.specialize` compiles it before. A model with inputs whose values decide
+      shapes is compiled for these values. An `onnx.ModelProto` must not change before these
+      compilations. A model whose shapes follow from values that it computes is cut there
+      (`glow.cut_model.CutModel`). A model with sequences or optional values as inputs or outputs
+      takes and returns lists of arrays, and None (`glow.nested_model.NestedModel`).
+    - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with its own
+      options. `threads` is the number of threads that run the network together. The other `options`
+      are those of the backend. Those of `cpu` are the fields of
+      `glow.runtime.cpu_options.CpuOptions`.
+    - `symbols`: sizes of symbolic dimensions of an ONNX model, such as `{"batch": 4}`, which are
+      fixed, or the range that inputs may have, such as `{"batch": (1, 64)}`. Sizes that are not
+      fixed are taken from the inputs of each call.
+    - `max_specializations`: the largest number of programs for such sizes and values that are kept:
+      those that were used last, with at most `max_specialization_bytes` of activations.
+    - `buckets`: sizes that inputs are padded to with zeros: `"pow2"` or a list, for all symbols or
+      by symbol (`{"sequence": "pow2"}`). The network needs masks for that; a call checks this.
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
       directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
       directory. A network that is given as an ONNX file or its bytes and was compiled before, by
       the same compiler with the same options, starts from there at once.
     - `verify`: what is checked after each pass: True for all IR (slow), False for none, None for
       all but generated kernels.
+    - `states`: inputs that keep their values between calls of a session, with the outputs that are
+      their next values, such as `{"past_*": "present_*"}` (see `glow.states`).
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
     - `progress`: called with a `glow.runtime.stages.Progress` when a stage of compilation begins
       and when kernels are finished, by the thread that compiles. An exception ends the compilation.
@@ -77,20 +92,73 @@ def compile(
     or types that are missing (it lists all of them), CompileError if a pass fails, and GlowError
     for wrong options.
     """
-    sizes = checked_sizes(symbols)
+    sizes, ranges = checked_ranges(symbols)
     expect_cache(cache)
     expect_verify(verify)
     limit = at_least_one("max_specializations", max_specializations)
-    most = None if max_elements is None else at_least_one("max_elements", max_elements)
+    limit_bytes = _at_least_one("max_specialization_bytes", max_specialization_bytes)
+    most = _at_least_one("max_elements", max_elements)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
-    job = Compilation(model, target, most, verify, progress)
+    job = Compilation(CompilationRequest(model, target, most, verify, progress))
+    rules = SpecializationRules(limit, limit_bytes, ranges, buckets)
+    if states:
+        return _with_states(job, target, sizes, rules, states)
+    return _any_model(job, target, sizes, rules)
+
+
+def _at_least_one(name: str, value: int | None) -> int | None:
+    return None if value is None else at_least_one(name, value)
+
+
+def _any_model(
+    job: Compilation, target: Backend, sizes: Mapping[str, int], rules: SpecializationRules
+) -> CompiledModel:
+    """
+    Returns a model of tensors, sequences or optional values. Raises GlowError if `rules` name
+    symbols of one that has none.
+    """
     try:
-        return _compiled(job, target, sizes, limit)
+        model = _compiled(job, target, sizes, rules)
     except UnsupportedError:
-        nested = None if sizes else _nested(job, target, limit)
+        nested = None if sizes else _nested(job, target, rules.limit)
         if nested is None:
             raise
-        return nested
+        model = nested
+    if rules.name_symbols and not isinstance(model, SymbolicModel):
+        raise GlowError(
+            "ranges of symbols and buckets are for models whose symbols get sizes at calls; "
+            "this model has none"
+        )
+    return model
+
+
+def _with_states(
+    job: Compilation,
+    target: Backend,
+    sizes: Mapping[str, int],
+    rules: SpecializationRules,
+    states: Mapping[str, str],
+) -> CompiledModel:
+    """Returns a model whose inputs `states` keep their values between calls of a session."""
+    declared = job.declared_signature(sizes)
+    if declared is None:
+        raise GlowError("states need an ONNX model that declares its inputs and outputs")
+    pairs = matched_states(states, declared)
+    signature = job.symbolic_signature(sizes)
+    if signature is not None and have_rows(signature, pairs):
+        # only decoders need xDSL before anything is compiled
+        from .cache_programs import CachePrograms
+
+        def load(all_sizes: Mapping[str, int]) -> ModuleOp:
+            return job.graph({**sizes, **all_sizes})
+
+        programs = CachePrograms(signature, pairs, load, job.compiled_graph)
+        return CachedModel(target, signature, sizes, job.specialized, rules, programs)
+    stateful = job.with_states(pairs)
+    if signature is None:
+        return stateful.specialized(sizes)
+    kept = with_states(signature, pairs)
+    return SymbolicModel(target, kept, sizes, stateful.specialized, rules)
 
 
 def _nested(job: Compilation, target: Backend, limit: int) -> NestedModel | None:
@@ -106,7 +174,7 @@ def _nested(job: Compilation, target: Backend, limit: int) -> NestedModel | None
 
 
 def _compiled(
-    job: Compilation, target: Backend, sizes: Mapping[str, int], limit: int
+    job: Compilation, target: Backend, sizes: Mapping[str, int], rules: SpecializationRules
 ) -> CompiledModel:
     if (found := job.restored(sizes)) is not None:
         return found
@@ -116,7 +184,7 @@ def _compiled(
             return job.specialized(sizes, values)
         except CutNeededError as cut:
             first = job.part(cut.first).specialized(sizes, values)
-            return _joined(job, target, limit, first, cut)
+            return _joined(job, target, rules.limit, first, cut)
 
     signature = job.symbolic_signature(sizes)
     if signature is None:
@@ -128,15 +196,15 @@ def _compiled(
                 raise
         except CutNeededError as cut:
             first = job.part(cut.first).specialized(sizes)
-            return _joined(job, target, limit, first, cut)
-    return SymbolicModel(target, signature, sizes, specialized, limit)
+            return _joined(job, target, rules.limit, first, cut)
+    return SymbolicModel(target, signature, sizes, specialized, rules)
 
 
 def _joined(
     job: Compilation, target: Backend, limit: int, first: CompiledModel, cut: CutNeededError
 ) -> CutModel:
     """Returns the model of both parts, of which the first is compiled."""
-    rest = _compiled(job.part(cut.rest), target, {}, limit)
+    rest = _compiled(job.part(cut.rest), target, {}, SpecializationRules(limit))
     known = {info.name: info for info in (*first.get_outputs(), *rest.get_outputs())}
     return CutModel(first, rest, [known[name] for name in job.output_names()])
 

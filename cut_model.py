@@ -1,21 +1,19 @@
-"""A network in two programs: the second is made for what the first one computes."""
+"""A network in two programs: the second one is compiled for results of the first one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from .compiled_model import CompiledModel
 from .errors import GlowError
-from .interface.memory_plan import MemoryPlan
 from .interface.signature import Signature, TensorInfo
+from .several_programs import SeveralPrograms
 
 if TYPE_CHECKING:
     import numpy as np
 
     from .interface.time_profile import TimeProfile
-    from .runtime.stages import Stages
 
 
 class _Parts:
@@ -38,13 +36,13 @@ class _Parts:
         return [values[name] for name in self._outputs]
 
 
-class CutModel(CompiledModel):
+class CutModel(SeveralPrograms):
     """
-    A network some of whose shapes follow from values that it computes.
+    A network with shapes that follow from values which it computes.
 
-    It is cut there. `parts` are the models before and behind the cut; the second one is compiled
-    for the sizes and values that the first one finds, and is itself a model with symbolic
-    dimensions or deciding inputs. What a model says of its program is that of a part.
+    It is cut at these values. `parts` are the models before and after the cut. The second one is
+    compiled for the sizes and values that the first one computes; it is a model with symbolic
+    dimensions or deciding inputs. Facts about a program belong to a part.
     """
 
     def __init__(self, first: CompiledModel, rest: CompiledModel, outputs: Sequence[TensorInfo]):
@@ -53,36 +51,25 @@ class CutModel(CompiledModel):
         program = _Parts(first, rest, [info.name for info in outputs])
         signature = Signature(tuple(first.get_inputs()), tuple(outputs))
         backend, sizes = first.backend, first._sizes
-        super().__init__(self._none, backend, program, signature, {}, sizes=sizes)
+        super().__init__(backend, program, signature, sizes)
 
     def __repr__(self) -> str:
         names = ", ".join(info.name for info in self.parts[0].get_outputs())
         return f"{super().__repr__()[:-1]}; cut at {names}>"
 
-    def _none(self) -> Stages:
-        self._refuse("stages")
-
-    def _refuse(self, what: str) -> NoReturn:
+    def _only(self, what: str) -> NoReturn:
         raise GlowError(
             f"{what} is that of one program, and this model has one for each of its parts: use "
             f"model.parts[0].{what} or model.parts[1].{what}"
         )
 
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
-        self._refuse("profile(...)")
+        self._only("profile(...)")
 
-    @property
-    def memory(self) -> MemoryPlan | None:
-        self._refuse("memory")
-
-    @property
-    def times(self) -> dict[str, float]:
-        self._refuse("times")
+    def activation_bytes(self) -> int:
+        return self.parts[0].activation_bytes()
 
     @property
     def from_cache(self) -> bool:
         """Whether nothing was compiled: never, since the model is read to be cut."""
         return False
-
-    def dump_stages(self, directory: str | Path) -> list[Path]:
-        self._refuse("dump_stages(...)")

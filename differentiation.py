@@ -10,7 +10,7 @@ from .context import make_context
 from .loading import load_model
 from .model_forms import Model
 from .passes.graph.differentiate import REVERSE, DifferentiatePass
-from .passes.looked_at import run_pass
+from .passes.visited_operation import run_pass
 
 
 def differentiate(

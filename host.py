@@ -1,5 +1,5 @@
 """
-Networks that are served: many at once, on several devices, for any number of threads.
+The service of many networks at once on several devices, for any number of threads.
 
 ```python
 import glow
@@ -70,17 +70,17 @@ class HostManager:
         traced: int = 10_000,
     ):
         """
-        - `devices`: names of backends, of which each is a device (`["cpu", "cpu"]` or `"cpu,cpu"`:
-          `cpu0` and `cpu1`); a file that describes devices, in TOML or JSON (docs/partitioning.md);
-          or a `Configuration`.
+        - `devices`: a backend's name for each device (`["cpu", "cpu"]` or `"cpu,cpu"`, whose
+          devices are `cpu0` and `cpu1`); a file that describes devices, in TOML or JSON
+          (docs/partitioning.md); or a `Configuration`.
         - `memory`: bytes of each device, or one number for all, unless devices are described.
-        - `max_active`: how many requests may be on devices and in their queues at once.
-        - `max_queue`: how many more may wait.
-        - `max_compiling`: how many networks are compiled at once; by default as many as there are
-          processors, but at most 4. More of them wait.
-        - `traced`: of how many of the latest requests `trace` knows.
+        - `max_active`: the largest number of requests on devices and in their queues.
+        - `max_queue`: the largest number of further requests, which wait.
+        - `max_compiling`: the largest number of networks that are compiled at once; by default the
+          number of processors, but at most 4. Further networks wait.
+        - `traced`: the number of latest requests that `trace` returns.
 
-        Raises GlowError for devices that cannot be, and numbers that are too small.
+        Raises GlowError for invalid devices, and for numbers that are too small.
         """
         self._admission = Admission(max_active, max_queue)
         self._configuration = configuration_of(devices, memory)
@@ -120,18 +120,18 @@ class HostManager:
         Compiles a network in the background, split over devices, and loads it.
 
         `model`, `symbols` (of all symbolic dimensions), `max_elements` and `quantize` are as in
-        `glow.compile`; a module that is partitioned already keeps its partitions. So are the other
-        `options`, such as `conv_algorithm` and `threads`: they are for those devices whose backend
-        has them. `devices` are the names of those that may be used, by default all, and `strategy`
-        is a name from docs/partitioning.md. With `replicas`, it is loaded that often, or as often
-        as it fits (`"all"`), on devices of the same kind, and each request goes to the replica with
-        the shortest queue.
+        `glow.compile`; a module that is partitioned already keeps its partitions. The other
+        `options`, such as `conv_algorithm` and `threads`, are those of `glow.compile` too, for the
+        devices whose backend has them. `devices` are the names of the devices that may be used, by
+        default all. `strategy` is a name from docs/partitioning.md. With `replicas`, the network is
+        loaded that many times, or as often as it fits (`"all"`), on devices of the same kind. Each
+        request goes to the replica with the shortest queue.
 
-        The network can be run when the future is done; it has the errors of `glow.compile`,
+        The network can be run when the future is done. The future has the errors of `glow.compile`,
         DeviceMemoryError if memory is lacking, and RejectedError if the network is removed, or the
-        host manager shut down, before it is ready. If the future is cancelled in time, nothing
-        happens. Raises GlowError at once for a name that is taken, and for more replicas than there
-        are devices.
+        host manager is shut down, before it is ready. A future that is cancelled before the
+        compilation begins adds nothing. Raises GlowError at once for a name that is taken, and for
+        more replicas than there are devices.
         """
         load = Loading(model, symbols, max_elements, quantize)
         return self._add(name, load, devices, strategy, replicas, options).future
@@ -150,8 +150,8 @@ class HostManager:
         **options: object,
     ) -> NetworkInfo:
         """
-        Adds a network and awaits that it is ready: as `add_network`, for a task of `asyncio`. If
-        the task is cancelled before, the network is not added.
+        Adds a network as `add_network` does, for a task of `asyncio`, and returns when it is ready.
+        If the task is cancelled before that, the network is not added.
         """
         load = Loading(model, symbols, max_elements, quantize)
         pending = self._add(name, load, devices, strategy, replicas, options)
@@ -203,13 +203,13 @@ class HostManager:
 
     def remove_network(self, name: str, drain: bool = True) -> None:
         """
-        Removes a network and frees its memory, when its requests are done: all that were accepted,
-        or without `drain` those that a device began with; the others fail with RejectedError. New
-        ones are refused at once. A network that is still being compiled is given up, which the
-        future of `add_network` says with RejectedError.
+        Removes a network, and frees its memory when its requests are done. New requests are refused
+        at once. Without `drain`, only requests that a device has begun are finished; the others
+        fail with RejectedError. The compilation of a network that is not ready is given up, and the
+        future of `add_network` fails with RejectedError.
 
         Raises GlowError if there is no such network, or in a callback of the future of a request,
-        which must not wait.
+        because callbacks must not wait.
         """
         self._expect_own_process()
         self._expect_other_thread()
@@ -233,19 +233,19 @@ class HostManager:
         timeout: float | None = None,
     ) -> Future[list[np.ndarray]]:
         """
-        Runs a network, and returns a future of its results at once.
+        Starts a request, and returns a future of its results at once.
 
         - `inputs`: arrays by name or in order, as for a compiled model. They must not be changed
           until the future is done.
-        - `outputs`: names of the results to return, by default all in order.
-        - `priority`: requests with a lower number go first; among equals, older ones. What runs is
-          not interrupted.
-        - `timeout`: seconds. If it cannot be finished by then, no more of it is run, and it
-          fails with DeadlineError: when a device would begin with a part of it.
+        - `outputs`: names of the results to return; by default all, in order.
+        - `priority`: requests with a lower number go first; among equal ones, older requests go
+          first. Running partitions are not interrupted.
+        - `timeout`: seconds. If a device would begin a part of the request after that time, the
+          request fails with DeadlineError instead.
 
-        The future can be cancelled until a device begins with it. It fails with DeviceError, whose
-        `__cause__` is what a device raised, or with RejectedError if the network is removed. Its
-        callbacks run in threads of devices: they should be brief and must not wait.
+        The future can be cancelled until a device begins the request. It fails with DeviceError,
+        whose `__cause__` is the error of a device, or with RejectedError if the network is removed.
+        Its callbacks run in threads of devices: they should be brief and must not wait.
 
         Raises QueueFullError if too many requests wait, InputError for wrong inputs, and GlowError
         if there is no such network.
@@ -285,8 +285,8 @@ class HostManager:
         timeout: float | None = None,
     ) -> list[np.ndarray]:
         """
-        Runs a network and awaits its results: as `run`, for a task of `asyncio`. A task that is
-        cancelled cancels the request, unless a device began with it.
+        Runs a network as `run` does, for a task of `asyncio`, and returns its results. Cancelling
+        the task cancels the request, unless a device has begun it.
         """
         future = self.run(network, inputs, outputs=outputs, priority=priority, timeout=timeout)
         return await asyncio.wrap_future(future)
@@ -325,9 +325,9 @@ class HostManager:
 
     def shutdown(self, drain: bool = True) -> None:
         """
-        Removes all networks and ends the threads. Requests are finished as in `remove_network`, and
-        networks that are being compiled are finished with `drain` and given up without; those that
-        wait for that are given up. Later calls do nothing.
+        Removes all networks and ends the threads. Requests are finished as in `remove_network`.
+        Compilations that have begun are finished with `drain`, and given up without it; those that
+        wait are given up. Later calls do nothing.
         """
         if self._forked:
             return
@@ -355,7 +355,7 @@ class HostManager:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Shuts down; after an error, without the requests that no device began with."""
+        """Shuts down. After an error, requests that no device has begun are dropped."""
         self.shutdown(drain=error is None)
 
     def _expect_open(self) -> None:

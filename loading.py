@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute
 
 from .errors import GlowError
+from .glow_dialects.elements import is_float
+from .glow_dialects.glow.constant import ConstantOp
+from .glow_dialects.glow_inst.memory import NAME
+from .glow_dialects.operator import element_of, shape_of
 from .model_forms import Model, is_text
 from .parsing import read_module
 from .passes.partition.inline_partitions import inline_partitions
@@ -16,6 +21,7 @@ from .passes.partition.partitions import is_partitioned
 from .runtime.gil_switch import python_lock
 from .runtime.host.options import quantized_graph
 from .runtime.options import at_least_one, pipeline_text
+from .runtime.signature import signature_of
 from .runtime.symbols import checked_sizes
 
 if TYPE_CHECKING:
@@ -50,6 +56,36 @@ def load_model(
     frontend = onnx_frontend()
     limit = frontend.MAX_ELEMENTS if max_elements is None else max_elements
     return frontend.import_onnx(model, symbols, limit, external, values)
+
+
+def load_parameters(
+    model: Model, symbols: Mapping[str, int] | None = None
+) -> tuple[ModuleOp, list[tuple[str, Sequence[int | str | None]]]]:
+    """
+    Returns a model as a graph whose parameters are constants with the attribute `glow.name`, and
+    the names and dimensions of its inputs. A symbolic dimension is the name of a symbol, whose size
+    is 1 if `symbols` has none.
+
+    Parameters are the initializers of floats of an ONNX model that have a dimension, and such
+    constants of a graph that have a name. Raises what `load_model` raises.
+    """
+    if isinstance(model, ModuleOp) or (isinstance(model, str | Path) and is_text(model)):
+        module = load_model(model, symbols)
+        for op in module.walk():
+            if isinstance(op, ConstantOp) and op.result.name_hint and _has_floats(op.result.type):
+                op.attributes.setdefault(NAME, StringAttr(op.result.name_hint))
+        infos = signature_of(module).inputs
+        return module, [(info.name, info.shape) for info in infos]
+    frontend = onnx_frontend()
+    loaded = frontend.load_onnx(model)
+    sizes = {**dict.fromkeys(frontend.model_symbols(loaded), 1), **(symbols or {})}
+    module = frontend.import_onnx(loaded, sizes, parameters=True)
+    declared = frontend.declared_inputs(loaded)
+    return module, [(each.name, each.shape or ()) for each in declared]
+
+
+def _has_floats(t: Attribute) -> bool:
+    return bool(shape_of(t)) and is_float(element_of(t))
 
 
 def onnx_frontend():

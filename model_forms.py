@@ -24,3 +24,9 @@ TEXT_SUFFIXES = (".mlir", ".glow")
 def is_text(model: object) -> bool:
     """Returns whether a model is a file of the graph dialect."""
     return isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES
+
+
+def is_module(model: object) -> bool:
+    """Returns whether a model is a module of the graph dialect in memory."""
+    # without an import of xDSL: whoever made a module has done that
+    return type(model).__name__ == "ModuleOp"

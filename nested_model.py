@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from .compiled_model import CompiledModel
 from .errors import GlowError, InputError, ValuesNeededError
 from .interface.backend import Backend
+from .interface.destinations import Outputs
 from .interface.signature import Signature, TensorInfo
-from .specialization import LatestUsed
-
-if TYPE_CHECKING:
-    from .interface.memory_plan import MemoryPlan
-    from .runtime.stages import Stages
+from .specialization import LatestUsed, SpecializedModel
 
 Value: TypeAlias = "np.ndarray | list[np.ndarray] | None"
 """A tensor, a sequence, or nothing."""
@@ -44,13 +41,13 @@ class _Call:
         return hash(self._key)
 
 
-class NestedModel(CompiledModel):
+class NestedModel(SpecializedModel):
     """
     A network some of whose inputs or outputs are sequences (lists of arrays) or optional values
     (arrays, lists or None).
 
     Its programs are made when they are first needed, each for the lengths and shapes of its inputs,
-    and for which of them are None. Sequences disappear in them.
+    and for the set of inputs that are None. The inputs and outputs of programs are tensors.
     """
 
     def __init__(
@@ -71,7 +68,7 @@ class NestedModel(CompiledModel):
             lambda call: compile(call.values, call.deciding), limit
         )
         # `run` has programs of its own
-        super().__init__(lambda: self.stages, backend, _NoProgram(), signature, {})
+        super().__init__(backend, _NoProgram(), signature)
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, object]
@@ -88,6 +85,10 @@ class NestedModel(CompiledModel):
         found = dict(zip(names, model.run(None, parts), strict=True))
         results = [self._joined(info, found) for info in self._signature.outputs]
         return [results[i] for i in wanted]  # pyright: ignore[reportReturnType]
+
+    def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
+        """Raises GlowError: lists of arrays have no memory that a caller could own."""
+        raise GlowError("run_into needs a model whose inputs and outputs are arrays: use run")
 
     def _values(self, feed: Mapping[str, object]) -> dict[str, Value]:
         """Returns the values of all inputs. Raises InputError, as `Signature.arrays` does."""
@@ -135,26 +136,6 @@ class NestedModel(CompiledModel):
         while (name := self._part_name(info.name, len(parts))) in found:
             parts.append(found[name])
         return parts if parts or info.is_sequence else None
-
-    @property
-    def specializations(self) -> list[CompiledModel]:
-        return self._kept.values()
-
-    @property
-    def max_specializations(self) -> int:
-        return self._kept.limit
-
-    @property
-    def stages(self) -> Stages:
-        return self._only("stages").stages
-
-    @property
-    def memory(self) -> MemoryPlan | None:
-        return self._only("memory").memory
-
-    @property
-    def times(self) -> dict[str, float]:
-        return self._only("times").times
 
     @property
     def from_cache(self) -> bool:

@@ -1,31 +1,31 @@
 """
-Networks with symbolic dimensions, or with shapes that values of inputs decide: compiled for the
-sizes and values that inputs have, when these come.
+Networks with symbolic dimensions, or with shapes that values of inputs decide.
 
-A program has static shapes. `SymbolicModel` makes one for each combination of sizes and values that
-it meets, a specialization, and keeps a bounded number of them.
+A program has static shapes. A specialization is the program for one combination of sizes and
+values. `SymbolicModel` makes it when a call needs it, and keeps a bounded number of them.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from .compiled_model import CompiledModel
 from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend
-from .interface.memory_plan import MemoryPlan
+from .interface.destinations import Outputs
 from .interface.signature import Signature, TensorInfo
-from .runtime.symbols import Binding, checked_sizes
+from .runtime.buckets import BucketSizes, checked_buckets, cut, expect_same, padded
+from .runtime.symbols import Binding, SizeRange, checked_sizes
+from .several_programs import SeveralPrograms
 
 if TYPE_CHECKING:
     from .interface.time_profile import TimeProfile
-    from .runtime.stages import Stages
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -37,15 +37,25 @@ Key: TypeAlias = "tuple[tuple[int, ...], tuple[InputValue, ...]]"
 
 class LatestUsed(Generic[K, V]):
     """
-    The results of `make` by key, for the `limit` keys that were used last.
+    The results of `make` by key, for the `limit` keys that were used last; fewer if their sizes,
+    by `size_of`, are more than `limit_size` together.
 
-    Any thread may ask. Several that ask for one key at a time wait for the first; different keys
-    do not wait for each other. If `make` fails, the next one who asks tries again.
+    Any thread may call `get`. Several threads that need one key at a time wait for the first one;
+    threads with different keys do not wait for each other. If `make` fails, the next call tries
+    again.
     """
 
-    def __init__(self, make: Callable[[K], V], limit: int):
+    def __init__(
+        self,
+        make: Callable[[K], V],
+        limit: int,
+        size_of: Callable[[V], int] = lambda value: 0,
+        limit_size: int | None = None,
+    ):
         self.limit = limit
         self._make = make
+        self._size_of = size_of
+        self._limit_size = limit_size
         self._made: OrderedDict[K, V] = OrderedDict()
         self._pending: dict[K, threading.Event] = {}
         self._lock = threading.Lock()
@@ -66,7 +76,7 @@ class LatestUsed(Generic[K, V]):
             value = self._make(key)
             with self._lock:
                 self._made[key] = value
-                while len(self._made) > self.limit:
+                while len(self._made) > 1 and self._is_full():
                     self._made.popitem(last=False)
             return value
         finally:
@@ -74,22 +84,44 @@ class LatestUsed(Generic[K, V]):
                 del self._pending[key]
             mine.set()
 
+    def _is_full(self) -> bool:
+        """Returns whether there are more values, or larger ones, than are kept."""
+        if self._limit_size is not None:
+            if sum(map(self._size_of, self._made.values())) > self._limit_size:
+                return True
+        return len(self._made) > self.limit
+
     def values(self) -> list[V]:
         """Returns the values that are kept, the latest used last."""
         with self._lock:
             return list(self._made.values())
 
 
+@dataclass(frozen=True)
+class SpecializationRules:
+    """States which sizes of symbols get programs, and how many of these are kept."""
+
+    limit: int
+    """The number of programs that are kept."""
+    limit_bytes: int | None = None
+    """The bytes of activations that they may have together."""
+    ranges: Mapping[str, SizeRange] = field(default_factory=dict[str, SizeRange])
+    buckets: BucketSizes | Mapping[str, BucketSizes] | None = None
+
+    @property
+    def name_symbols(self) -> bool:
+        """Whether some of the rules are about symbols."""
+        return bool(self.ranges) or self.buckets is not None
+
+
 class _SpecializedPrograms:
     """The programs of a model's specializations as one."""
 
-    def __init__(self, model_for: Callable[[Sequence[np.ndarray]], CompiledModel]):
-        self._model_for = model_for
+    def __init__(self, run: Callable[[Sequence[np.ndarray]], list[np.ndarray]]):
+        self._run = run
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        model = self._model_for(inputs)
-        model._signature.expect_indices(inputs)
-        return model.computed(inputs)
+        return self._run(inputs)
 
 
 class DecidingInputs:
@@ -119,15 +151,27 @@ class DecidingInputs:
         }
 
 
-class SymbolicModel(CompiledModel):
+class SpecializedModel(SeveralPrograms):
+    """A network whose programs are made when calls need them, each for inputs of one kind."""
+
+    _kept: LatestUsed[Any, CompiledModel]
+
+    @property
+    def specializations(self) -> list[CompiledModel]:
+        return self._kept.values()
+
+    @property
+    def max_specializations(self) -> int:
+        return self._kept.limit
+
+
+class SymbolicModel(SpecializedModel):
     """
-    A network some of whose dimensions get their sizes at each call, or some of whose inputs decide
-    shapes by their values.
+    A network with symbolic dimensions, or with inputs whose values decide shapes.
 
     Its programs are made when they are first needed, each for one size of every symbol and one
-    value of each such input. A call with other values never runs a program for these. What a
-    model says of its program (`stages`, `memory`, `times`, `dump_stages`) is that of the only
-    specialization; if there are several, choose one with `specialize`.
+    value of each such input. Facts about a program (`stages`, `memory`, `times`, `dump_stages`) are
+    those of the only specialization; if there are several, choose one with `specialize`.
     """
 
     def __init__(
@@ -136,28 +180,101 @@ class SymbolicModel(CompiledModel):
         signature: Signature,
         fixed: Mapping[str, int],
         compile: Callable[[Mapping[str, int], Mapping[str, np.ndarray]], CompiledModel],
-        limit: int,
+        rules: SpecializationRules,
     ):
         """
-        `signature` has the symbols; `fixed` are the sizes that it does not have any more; `compile`
-        makes the model for sizes of all symbols and for values of inputs, or raises
-        ValuesNeededError; at most `limit` of them are kept.
+        `signature` has the symbols. `fixed` are the sizes of the symbols that are not in it.
+        `compile` makes the model for sizes of all symbols and for values of inputs, or raises
+        ValuesNeededError.
+
+        Raises GlowError if `rules` name symbols that are not there, and for wrong buckets.
         """
         self._binding = Binding(signature.inputs)
         self._fixed = dict(fixed)
         self._deciding = DecidingInputs(signature.inputs)
-        names = self._binding.symbols
+        self._compile = compile
+        self._rules = rules
+        for name in rules.ranges:
+            self._binding.expect_symbol(name)
+        largest = {name: r.high for name, r in rules.ranges.items()}
+        self._buckets = checked_buckets(rules.buckets, signature, self._binding.symbols, largest)
+        self._same_when_padded: set[str] = set()
         self._kept: LatestUsed[Key, CompiledModel] = LatestUsed(
-            lambda key: compile(
-                {**fixed, **dict(zip(names, key[0], strict=True))}, self._deciding.arrays(key[1])
-            ),
-            limit,
+            self._made, rules.limit, CompiledModel.activation_bytes, rules.limit_bytes
         )
-        program = _SpecializedPrograms(self._model_for)
-        super().__init__(lambda: self.stages, backend, program, signature, {})
+        program = _SpecializedPrograms(self._run)
+        super().__init__(backend, program, signature)
 
-    def _model_for(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
-        return self._specialized(self._binding.sizes(inputs), inputs)
+    def _made(self, key: Key) -> CompiledModel:
+        """Returns a new specialization. Raises GlowError if it is too large."""
+        sizes = {**self._fixed, **dict(zip(self._binding.symbols, key[0], strict=True))}
+        made = self._compile(sizes, self._deciding.arrays(key[1]))
+        limit = self._rules.limit_bytes
+        if limit is not None and (found := made.activation_bytes()) > limit:
+            named = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+            raise GlowError(
+                f"the program for {named} has {found} bytes of activations, and "
+                f"max_specialization_bytes is {limit}"
+            )
+        return made
+
+    def _run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        sizes = self._bound_sizes(inputs)
+        wide = self._bucketed(sizes)
+        if wide == sizes:
+            return self._run_exactly(sizes, inputs)
+        infos = self._signature.inputs
+        arrays = padded(inputs, infos, self._by_name(wide))
+        found = self._run_exactly(wide, arrays)
+        found = cut(found, self._signature.outputs, self._by_name(sizes))
+        own = self._by_name(sizes)
+        longer = [name for name, size in self._by_name(wide).items() if size != own[name]]
+        if not self._same_when_padded.issuperset(longer):
+            exact = self._run_exactly(sizes, inputs)
+            expect_same(found, exact, self._signature.outputs, longer)
+            self._same_when_padded.update(longer)
+        return found
+
+    def _run_exactly(
+        self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
+        """Returns the results of the program for the inputs' own sizes."""
+        model = self._specialized(sizes, inputs)
+        model._signature.expect_indices(inputs)
+        return model.computed(inputs)
+
+    def _bound_sizes(self, inputs: Sequence[np.ndarray]) -> tuple[int, ...]:
+        """Returns the size of each symbol. Raises InputError for one out of its range."""
+        sizes = self._binding.sizes(inputs)
+        for name, size in self._by_name(sizes).items():
+            if name in self._rules.ranges:
+                self._rules.ranges[name].expect(name, size)
+        return sizes
+
+    def _by_name(self, sizes: tuple[int, ...]) -> dict[str, int]:
+        return dict(zip(self._binding.symbols, sizes, strict=True))
+
+    def _bucketed(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """Returns the sizes that inputs of these sizes are padded to."""
+        if not self._buckets:
+            return sizes
+        return tuple(
+            self._buckets[name].size_for(size) if name in self._buckets else size
+            for name, size in self._by_name(sizes).items()
+        )
+
+    def for_inputs(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
+        """Returns the specialization for inputs, compiled now unless it is there."""
+        return self._specialized(self._bound_sizes(inputs), inputs)
+
+    def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
+        sizes = self._bound_sizes(inputs)
+        if self._bucketed(sizes) != sizes:
+            super().compute_into(inputs, outputs)
+            return
+        model = self._specialized(sizes, inputs)
+        model._signature.expect_indices(inputs)
+        model.compute_into(inputs, outputs)
 
     def _specialized(self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]) -> CompiledModel:
         while True:
@@ -181,42 +298,31 @@ class SymbolicModel(CompiledModel):
         for name, size in self._fixed.items():
             if sizes.pop(name, size) != size:
                 raise GlowError(f"symbol {name} was fixed: it is {size}")
-        return self._kept.get((self._binding.key(sizes), ()))
+        return self._kept.get((self._key(sizes), ()))
+
+    def _key(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        key = self._binding.key(sizes)
+        for name, allowed in self._rules.ranges.items():
+            allowed.expect(name, sizes[name])
+        return key
+
+    def warm_up(self, symbols: Iterable[Mapping[str, int]]) -> None:
+        sizes = [self._bucketed(self._key(checked_sizes(each))) for each in symbols]
+        if len(set(sizes)) > self._kept.limit:
+            raise GlowError(
+                f"{len(set(sizes))} specializations are more than the {self._kept.limit} that are "
+                "kept: give glow.compile a larger max_specializations"
+            )
+        for each in dict.fromkeys(sizes):
+            self._kept.get((each, ()))
 
     @property
     def symbols(self) -> dict[str, int | None]:
         return {**self._fixed, **dict.fromkeys(self._binding.symbols)}
 
-    @property
-    def specializations(self) -> list[CompiledModel]:
-        return self._kept.values()
-
-    @property
-    def max_specializations(self) -> int:
-        return self._kept.limit
-
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         arrays = self._signature.arrays(self._signature.bind(args, kwargs))
-        return self._model_for(arrays).profile(*arrays, repeat=repeat)
-
-    @property
-    def stages(self) -> Stages:
-        return self._only("stages").stages
-
-    @property
-    def memory(self) -> MemoryPlan | None:
-        return self._only("memory").memory
-
-    @property
-    def times(self) -> dict[str, float]:
-        return self._only("times").times
-
-    @property
-    def from_cache(self) -> bool:
-        return self._only("from_cache").from_cache
-
-    def dump_stages(self, directory: str | Path) -> list[Path]:
-        return self._only("dump_stages(...)").dump_stages(directory)
+        return self.for_inputs(arrays).profile(*arrays, repeat=repeat)
 
     def _only(self, what: str) -> CompiledModel:
         """Returns the specialization, if there is one alone. Raises GlowError otherwise."""

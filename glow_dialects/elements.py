@@ -37,6 +37,8 @@ FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 """The floats that operators compute on."""
 _BYTE = 8
 """Bits of the smallest element in memory."""
+WORD = IntegerType(32, Signedness.UNSIGNED)
+"""The element type of bit patterns: unsigned words of 32 bits."""
 
 
 def is_float(element: Attribute) -> bool:

@@ -247,10 +247,12 @@ class Timings:
     """Vectors of a panel of weights of a few bits."""
     least_unpacked_rows: int = 24
     """Rows of a product that repay unpacking weights of a few bits to memory."""
-    least_turned_rows: int = 16
-    """Rows of a product that repay turning around a factor that is stored transposed."""
-    most_turned_terms: int = 256
+    least_transposed_rows: int = 16
+    """Rows of a product that repay transposing a factor that is stored transposed."""
+    most_transposed_terms: int = 256
     """Terms of a sum for which that holds; more repay adding the lanes of vectors."""
+    least_packed_rows: int = 48
+    """Rows of a product that repay copying a matrix that is not constant to panels."""
     most_inline_weight: int = 12
     """
     Operations of a body that runs on accumulators in registers. For more, a tile would have to have

@@ -37,7 +37,7 @@ from .glow.quantization import StorageCastOp
 from .glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from .glow.structured import Structured
 from .glow.transposed import TransposedConvolutionOp
-from .glow_cpu.blocked import Windowed
+from .glow_cpu.dot import DotConvolutionOp
 from .glow_cpu.sparse import SparseVectorMatMulOp
 from .glow_cpu.winograd import WinogradConvolutionOp
 from .operator import Call, element_of, shape_of
@@ -175,7 +175,7 @@ def _primitives(expr: Expr) -> int:
     return sum(node.kind is not None for node in seen)
 
 
-@products(Windowed)
+@products(DotConvolutionOp)
 def _with_bias(call: Call) -> int:
     """Counts as many products for each output as a filter has elements for an output channel."""
     channels = _elements(call.operands[2])

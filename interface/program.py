@@ -24,6 +24,19 @@ class Program(Protocol):
         ...
 
 
+@runtime_checkable
+class InPlaceProgram(Program, Protocol):
+    """A program that writes into memory of the caller. It is optional."""
+
+    def run_into(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        """
+        Runs once as `run` does, and writes the results into `outputs`, C-contiguous arrays of the
+        exact shapes and dtypes, which share no memory with each other or with inputs. The output
+        of a state may be the array of its input: then the state changes in place.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class ProgramMemory:
     """Bytes of a device that a program takes as long as it is loaded."""

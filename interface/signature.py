@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import IndexRangeError, InputError, LimitError
 from ..lazy import lazy_property
 from ..wording import counted
 
@@ -25,7 +25,7 @@ _IN_BYTES |= {name: np.dtype(np.uint8) for name in ("uint2", "uint4")}
 
 @dataclass(frozen=True)
 class IndexRange:
-    """The range that indices in an input may have."""
+    """The range that indices in an input, or indices that a network computes, may have."""
 
     low: tuple[int, ...]
     """The smallest one: of all, or for each place along the last dimension."""
@@ -37,6 +37,8 @@ class IndexRange:
     """Their sum, if they are lengths of parts of something."""
     ascending: bool = False
     """Whether none is smaller than the one before it."""
+    what: str = "indices"
+    """What the numbers are, in the plural."""
 
     def problem(self, array: np.ndarray) -> str | None:
         """Returns what is wrong with the indices in an array, as `expected ..., found ...`."""
@@ -45,7 +47,7 @@ class IndexRange:
             place = tuple(int(i) for i in np.argwhere(outside)[0])
             along = place[-1] if len(self.low) > 1 else 0
             return (
-                f"expected indices in {self.low[along]} to {self.high[along]}, "
+                f"expected {self.what} in {self.low[along]} to {self.high[along]}, "
                 f"found {array[place]} at {list(place)}"
             )
         if self.total is not None and array.sum() != self.total:
@@ -63,6 +65,20 @@ class IndexRange:
         problem = self.problem(array)
         if problem is not None:
             raise InputError(f"input {name!r}: {self.user}: {problem}")
+
+    def expect_extremes(self, extremes: np.ndarray) -> None:
+        """
+        Raises IndexRangeError unless computed indices are in the range. `extremes` are their
+        largest ones, then those of `-1 - index`: of all, or for each place along their last
+        dimension.
+        """
+        for low, high, largest, inverted in zip(self.low, self.high, *extremes, strict=True):
+            smallest = -1 - int(inverted)
+            if smallest < low or largest > high:
+                raise IndexRangeError(
+                    f"{self.user}: expected {self.what} in {low} to {high}, found "
+                    f"{smallest if smallest < low else largest}, which the network computes"
+                )
 
 
 @dataclass(frozen=True)
@@ -91,13 +107,24 @@ class TensorInfo:
     are those of the `ml_dtypes` package.
     """
     ranges: tuple[IndexRange, ...] = ()
-    """Of indices in the input, for each operator that takes them as they are."""
+    """
+    Of indices in an input, for each operator that takes them as they are; or of indices that the
+    network computes, whose extremes (`IndexRange.expect_extremes`) an output of its program is.
+    """
     count: Count | None = None
     """How much of an output of a program is used, if that is not all of it."""
     is_random: bool = False
     """
     Whether this is the input of a program that random numbers follow from, u32[3]: a key of two
     words, and the number of the call.
+    """
+
+    state: int | None = None
+    """The number of the output that is this input's value at the next call, of a state."""
+
+    limit: str | None = None
+    """
+    Of an output of a program that says, as a truth value, that a loop had too many steps: which.
     """
 
     is_sequence: bool = False
@@ -162,7 +189,7 @@ class Signature:
         if not kwargs:
             return feed
         if twice := [name for name in kwargs if name in feed]:
-            raise InputError(f"input {_names(twice)} was given both by position and by name")
+            raise InputError(f"input {name_list(twice)} was given both by position and by name")
         return {**feed, **kwargs}
 
     def arrays(self, feed: Mapping[str, object]) -> list[np.ndarray]:
@@ -183,12 +210,20 @@ class Signature:
 
     @lazy_property
     def visible(self) -> Signature:
-        """The signature that a caller sees: without random state, and counts of used elements."""
-        if not self._counts and not self.is_random:
+        """
+        The signature that a caller sees: without random state, counts of used elements, extremes of
+        indices, and limits of loops. Outputs that are left out come behind all others.
+        """
+        if not self._hidden and not self.is_random:
             return self
-        outputs = [info for i, info in enumerate(self.outputs) if i not in self._counts]
+        outputs = [info for i, info in enumerate(self.outputs) if i not in self._hidden]
         inputs = tuple(info for info in self.inputs if not info.is_random)
         return Signature(inputs, tuple(map(_open_ended, outputs)))
+
+    @lazy_property
+    def states(self) -> dict[int, int]:
+        """The numbers of the inputs that are states, with those of their outputs."""
+        return {i: info.state for i, info in enumerate(self.inputs) if info.state is not None}
 
     @lazy_property
     def is_random(self) -> bool:
@@ -196,28 +231,66 @@ class Signature:
         return any(info.is_random for info in self.inputs)
 
     def used(self, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Returns the visible ones of a program's outputs, cut to the part of each that is used."""
-        if not self._counts:
+        """
+        Returns the visible ones of a program's outputs, cut to the part of each that is used.
+        Raises IndexRangeError, and LimitError if a loop had too many steps.
+        """
+        if not self._hidden:
             return list(outputs)
+        self.expect_valid(outputs)
         found: list[np.ndarray] = []
         for i, (info, array) in enumerate(zip(self.outputs, outputs, strict=True)):
             if info.count is not None:
                 part = [slice(None)] * info.count.axis + [slice(int(outputs[info.count.output]))]
                 found.append(np.ascontiguousarray(array[tuple(part)]))
-            elif i not in self._counts:
+            elif i not in self._hidden:
                 found.append(array)
         return found
+
+    def expect_valid(self, outputs: Sequence[np.ndarray]) -> None:
+        """
+        Raises IndexRangeError if, by all outputs of a program, an index that it computes is out of
+        range, and LimitError if a loop had too many steps.
+        """
+        for i in self._judging:
+            info = self.outputs[i]
+            for each in info.ranges:
+                each.expect_extremes(outputs[i])
+            if info.limit is not None and outputs[i]:
+                raise LimitError(info.limit)
+
+    def with_hidden(self, memory: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """Returns memory for all outputs of a program, given that for the visible ones."""
+        if not self._judging:
+            return memory
+        infos = (self.outputs[i] for i in self._judging)
+        return [*memory, *(np.empty(info.shape, info.dtype) for info in infos)]
 
     @lazy_property
     def _counts(self) -> frozenset[int]:
         """The outputs that are counts."""
         return frozenset(info.count.output for info in self.outputs if info.count is not None)
 
+    @lazy_property
+    def _judging(self) -> list[int]:
+        """The outputs that say whether the others are valid."""
+        return [i for i, o in enumerate(self.outputs) if o.ranges or o.limit is not None]
+
+    @lazy_property
+    def _hidden(self) -> frozenset[int]:
+        """The outputs that callers do not see."""
+        return self._counts.union(self._judging)
+
     def results(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """Returns the outputs of a program in the dtypes that are declared."""
         if not self._narrow_outputs:
             return arrays
         return [a.astype(o.dtype, copy=False) for a, o in zip(arrays, self.outputs, strict=True)]
+
+    @lazy_property
+    def is_direct(self) -> bool:
+        """Whether a program computes the visible outputs exactly as a caller sees them."""
+        return not self._counts and not self._narrow_outputs
 
     def expect_indices(self, arrays: Sequence[np.ndarray]) -> None:
         """Raises InputError if an index in the inputs is out of range."""
@@ -250,10 +323,10 @@ class Signature:
         known = [info.name for info in self.inputs]
         if unknown := [name for name in feed if name not in known]:
             raise InputError(
-                f"no input is called {_names(unknown)}; the inputs are {_names(known)}"
+                f"no input is called {name_list(unknown)}; the inputs are {name_list(known)}"
             )
         if missing := [name for name in known if name not in feed]:
-            raise InputError(f"missing input {_names(missing)}")
+            raise InputError(f"missing input {name_list(missing)}")
 
     def select(self, names: Sequence[str] | None) -> list[int]:
         """
@@ -266,7 +339,7 @@ class Signature:
             raise InputError(f"expected a list of output names, found {names!r}")
         if unknown := [name for name in names if name not in known]:
             raise InputError(
-                f"no output is called {_names(unknown)}; the outputs are {_names(known)}"
+                f"no output is called {name_list(unknown)}; the outputs are {name_list(known)}"
             )
         return [known.index(name) for name in names]
 
@@ -293,8 +366,8 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
     ):
         return value
     try:
-        array = np.asarray(value)
-    except (ValueError, TypeError) as error:
+        array = as_array(value)
+    except (ValueError, TypeError, RuntimeError, BufferError) as error:
         raise InputError(f"input {info.name!r}: expected {info}, found no array: {error}") from None
     if array.dtype.kind in "OSU":
         what = "None" if value is None else f"{type(value).__name__} without numbers"
@@ -312,5 +385,15 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
     return np.asarray(array, dtype=info.dtype, order="C")
 
 
-def _names(names: Sequence[object]) -> str:
+def as_array(value: object) -> np.ndarray:
+    """
+    Returns a value as an array. What exports its memory by DLPack, such as a tensor of PyTorch, is
+    not copied. Raises what numpy raises.
+    """
+    if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
+        return np.from_dlpack(value)  # pyright: ignore[reportArgumentType]
+    return np.asarray(value)
+
+
+def name_list(names: Sequence[object]) -> str:
     return ", ".join(map(repr, names)) if names else "none"

@@ -36,7 +36,7 @@ from ..glow_dialects.glow.machine import machine_of
 from ..glow_dialects.glow_nest.body import Body
 from ..glow_dialects.scalar import Expr, Primitive, arguments
 from ..passes.levels import KERNELS
-from ..passes.looked_at import each
+from ..passes.visited_operation import each
 from .elementary import SIN_COS_LIMIT, Elementary
 from .kernels.codegen.algebra import ArithAlgebra, Value
 from .kernels.codegen.emit import Emitter

@@ -1,19 +1,29 @@
 """
 The description of a processor from the features that LLVM reports and the caches that Linux
 reports; no table of machines is involved.
+
+LLVM reports the features of the processor. AMX tiles need the permission of Linux as well, because
+a thread that uses them has 8 KiB more to save. A process asks for it once, before its first tile,
+and its threads and forked children have it too.
+
+Source: Linux, Documentation/arch/x86/xstate.rst.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import llvmlite.binding as llvm
+
 from ..glow_dialects.dot_kinds import DotKind
 from ..glow_dialects.machine import MachineDescription
-from .host_features import host_features
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -93,3 +103,37 @@ def host_machine() -> MachineDescription:
     Returns the description of this processor. It assumes SSE2 if LLVM does not report features.
     """
     return with_host_caches(describe(host_features()))
+
+
+_ARCH_PRCTL = 158
+_REQUEST_PERMISSION = 0x1023
+_TILE_DATA = 18
+
+
+@cache
+def host_features() -> Mapping[str, bool]:
+    """
+    Returns LLVM's features of the processor by name; those of tiles are False if Linux forbids
+    them.
+    """
+    found = {**llvm.get_host_cpu_features()}
+    if found.get("amx-tile") and not request_tiles():
+        found.update({name: False for name in found if name.startswith("amx-")})
+    return found
+
+
+@cache
+def request_tiles() -> bool:
+    """Asks Linux to let this process use AMX tiles. Returns whether it may."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return False
+    try:
+        arguments = (_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA)
+        return ctypes.CDLL(None).syscall(*map(ctypes.c_long, arguments)) == 0
+    except (OSError, AttributeError):
+        return False
+
+
+def flattened(features: Mapping[str, bool]) -> str:
+    """Returns features in LLVM's format: `+sse2,-avx`."""
+    return ",".join(f"{'+' if features[name] else '-'}{name}" for name in sorted(features))

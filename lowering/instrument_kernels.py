@@ -5,7 +5,8 @@ The pass `glow-instrument-kernels`: a program that records when each of its kern
 that may precede the call, and stores both numbers at the end of its arena, at the next multiple of
 a cache line, as `memref<threads x kernels x 2 x i64>`. Each thread of the program has cache lines
 of its own, so the second dimension is rounded up (`record_shape`). So every run has records of its
-own. Only `main` and the size of the arena differ from a program that is not timed.
+own. A branch or a loop is recorded as a whole. Only `main` and the size of the arena differ from a
+program that is not timed.
 
 LLVM's `readcyclecounter` reads the counter: the time stamp counter of x86 (`rdtsc`), which counts
 at a constant rate on all processors of the last ten years, and the virtual counter of AArch64
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, llvm, memref
+from xdsl.dialects import arith, func, llvm, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i8, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -30,7 +31,7 @@ from ..errors import CompileError
 from ..glow_dialects.machine import LINE_BYTES
 from ..passes.instructions.allocate import ARENA_SIZE
 from ..passes.levels import KERNELS
-from ..passes.looked_at import each
+from ..passes.visited_operation import each
 from ..wording import counted
 from .kernels.kernel_errors import expect_threads
 
@@ -84,8 +85,7 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
     """
     block = main.body.blocks[0]
     arena = _arena(main, block, threads)
-    calls = [o for o in block.ops if isinstance(o, func.CallOp)]
-    calls = [c for c in calls if c.callee.string_value() in kernels]
+    calls = [o for o in block.ops if _is_recorded(o, kernels)]
     if not calls:
         return
     shape = record_shape(threads, len(calls))
@@ -99,6 +99,13 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
         recorder.record(InsertPoint.before(call), number, 0)
         recorder.record(InsertPoint.after(call), number, 1)
     recorder.finish()
+
+
+def _is_recorded(op: Operation, kernels: set[str]) -> bool:
+    """Returns whether an operation of `main` is a call of a kernel, a branch, or a loop."""
+    if isinstance(op, func.CallOp):
+        return op.callee.string_value() in kernels
+    return isinstance(op, scf.IfOp | scf.WhileOp)
 
 
 def _arena(main: func.FuncOp, block: Block, threads: int) -> SSAValue[MemRefType]:

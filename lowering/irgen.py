@@ -14,16 +14,19 @@ emitted in the order in which they stand (`glow-schedule-nodes` chooses that ord
 - every other node becomes the instruction that is derived from it, on newly allocated buffers.
 
 The function's results become arguments marked `glow.qualifier = "out"`, to which a copy at the end
-writes. Each allocation is freed right after its last use.
+writes. An argument with `glow.state = N` is a state: result N is its value at the next call. It
+becomes one argument marked `"inout"`, to which result N is copied after all other results. Each
+allocation is freed right after its last use.
+
+A branch or a loop becomes an instruction whose bodies are programs (`control_programs`).
 
 New rules for nodes that only move data are registered with `@emits`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -38,134 +41,36 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ..errors import CompileError
-from ..glow_dialects.elements import memref_of, memref_type
-from ..glow_dialects.glow.base import Node
-from ..glow_dialects.glow.constant import ConstantOp, SplatOp
+from ..glow_dialects.elements import memref_of
+from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.shape import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp
-from ..glow_dialects.glow_inst import INSTRUCTIONS
-from ..glow_dialects.glow_inst.memory import (
-    QUALIFIER,
-    AllocActivationOp,
-    TensorViewOp,
-    WeightOp,
-)
-from ..glow_dialects.glow_inst.stacked import CopyOp
-from ..glow_dialects.views import borders, broadcast_view, slice_view, view_through
-from ..passes.instructions.program import tidy
+from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, RESULT
+from ..glow_dialects.views import borders, broadcast_view, slice_view
+from ..passes.graph.states import states_of
+from ..passes.instructions.program import memref, tidy
 from ..passes.levels import GRAPH
-from ..passes.looked_at import each
-from ..table import Table
-
-
-@dataclass(frozen=True)
-class BufferView:
-    """The place of a tensor: a buffer, and the view of it as a type."""
-
-    buffer: SSAValue
-    type: MemRefType
-
-
-class Program:
-    """The program under construction, and the places of all tensors so far."""
-
-    def __init__(self, block: Block):
-        self.block = block
-        self._places: dict[SSAValue, BufferView] = {}
-        self._views: dict[tuple[SSAValue, MemRefType], SSAValue] = {}
-        self._weights: dict[tuple[Attribute, MemRefType], SSAValue] = {}
-
-    def place(self, tensor: SSAValue) -> BufferView:
-        return self._places[tensor]
-
-    def set_place(self, tensor: SSAValue, place: BufferView) -> None:
-        self._places[tensor] = place
-
-    def emit(self, op: Operation) -> None:
-        self.block.add_op(op)
-
-    def allocate(self, t: MemRefType, hint: str | None = None) -> BufferView:
-        """Returns a new dense buffer."""
-        op = AllocActivationOp.create(result_types=[t])
-        op.result.name_hint = hint
-        self.emit(op)
-        return BufferView(op.result, t)
-
-    def weight(self, value: Attribute, t: MemRefType, hint: str | None) -> BufferView:
-        """Returns the weight of this value, made when it is first needed."""
-        found = self._weights.get((value, t))
-        if found is None:
-            op = WeightOp.create(result_types=[t], properties={"value": value})
-            op.result.name_hint = hint
-            self.emit(op)
-            found = self._weights[value, t] = op.result
-        return BufferView(found, t)
-
-    def value(self, place: BufferView) -> SSAValue:
-        """
-        Returns the memref of a place: its buffer, or a view that is made when it is first needed.
-        """
-        if place.type == place.buffer.type:
-            return place.buffer
-        key = place.buffer, place.type
-        if key not in self._views:
-            op = TensorViewOp.create(operands=[place.buffer], result_types=[place.type])
-            op.result.name_hint = place.buffer.name_hint
-            self.emit(op)
-            self._views[key] = op.result
-        return self._views[key]
-
-    def operand(self, tensor: SSAValue) -> SSAValue:
-        return self.value(self.place(tensor))
-
-    def copy(self, dest: BufferView, source: BufferView) -> None:
-        self.emit(CopyOp(self.value(dest), self.value(source)))
-
-    def reinterpret(self, place: BufferView, t: MemRefType, hint: str | None) -> BufferView:
-        """
-        Returns the view `t` of the dense elements of `place`, after a copy if strides cannot
-        express it.
-        """
-        seen = view_through(place.type, t)
-        if seen is not None:
-            return BufferView(place.buffer, seen)
-        dense = self.allocate(memref_type(place.type.element_type, place.type.get_shape()), hint)
-        self.copy(dense, place)
-        return BufferView(dense.buffer, t)
-
-
-NodeT = TypeVar("NodeT", bound=Node)
-Emitter = Callable[[Program, NodeT], None]
-_EMITTERS: Table[type[Node], Emitter[Any]] = Table("a way to be emitted")
-
-
-def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
-    """Registers the function that emits a node without an instruction of its own."""
-    return _EMITTERS.entry(node)
-
-
-def _memref(value: SSAValue) -> MemRefType:
-    assert isinstance(value.type, TensorType)
-    return memref_of(value.type)
+from ..passes.visited_operation import each
+from . import control_programs as _control_programs  # noqa: F401  (branches and loops)
+from .program_builder import BufferView, Program, emits, failure, memref_for
 
 
 @emits(ConstantOp)
 def _constant(program: Program, node: ConstantOp) -> None:
     result = node.result
-    program.set_place(result, program.weight(node.value, _memref(result), result.name_hint))
+    program.set_place(result, program.weight(node.value, memref_for(result), result.name_hint))
 
 
 @emits(ReshapeOp)
 def _reshape(program: Program, node: ReshapeOp) -> None:
     source = program.place(node.input)
-    shaped = program.reinterpret(source, _memref(node.result), node.input.name_hint)
+    shaped = program.reinterpret(source, memref_for(node.result), node.input.name_hint)
     program.set_place(node.result, shaped)
 
 
 @emits(BroadcastOp)
 def _broadcast(program: Program, node: BroadcastOp) -> None:
     source = program.place(node.input)
-    repeated = broadcast_view(source.type, _memref(node.result).get_shape())
+    repeated = broadcast_view(source.type, memref_for(node.result).get_shape())
     program.set_place(node.result, BufferView(source.buffer, repeated))
 
 
@@ -179,7 +84,7 @@ def _slice(program: Program, node: SliceOp) -> None:
 
 @emits(ConcatOp)
 def _concat(program: Program, node: ConcatOp) -> None:
-    whole = program.allocate(_memref(node.result), node.result.name_hint)
+    whole = program.allocate(memref_for(node.result), node.result.name_hint)
     program.set_place(node.result, whole)
     axis = node.call.int("axis")
     starts = [0] * whole.type.get_num_dims()
@@ -193,32 +98,15 @@ def _concat(program: Program, node: ConcatOp) -> None:
 
 @emits(PadOp)
 def _pad(program: Program, node: PadOp) -> None:
-    whole = program.allocate(_memref(node.result), node.result.name_hint)
+    whole = program.allocate(memref_for(node.result), node.result.name_hint)
     program.set_place(node.result, whole)
     source = program.place(node.input)
     low, sizes = node.call.ints("low"), source.type.get_shape()
     for starts, extents in borders(low, sizes, whole.type.get_shape()):
         border = slice_view(whole.type, starts, extents, [1] * len(sizes))
-        place = program.value(BufferView(whole.buffer, border))
-        program.emit(INSTRUCTIONS[SplatOp].on([place], [], {"value": node.value}))
+        program.fill(BufferView(whole.buffer, border), node.value)
     inside = slice_view(whole.type, low, sizes, [1] * len(sizes))
     program.copy(BufferView(whole.buffer, inside), source)
-
-
-def _instruction(program: Program, node: Node) -> None:
-    sources = [program.operand(v) for v in node.operands]
-    dests: list[SSAValue] = []
-    for result in node.results:
-        place = program.allocate(_memref(result), result.name_hint)
-        program.set_place(result, place)
-        dests.append(program.value(place))
-    program.emit(INSTRUCTIONS[type(node)].on(dests, sources, dict(node.properties)))
-
-
-def _failure(op: Operation, message: str) -> CompileError:
-    error = CompileError(message)
-    error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
-    return error
 
 
 def _dictionaries(
@@ -229,27 +117,56 @@ def _dictionaries(
     return [dict(a.data) for a in attributes]
 
 
-def _signature(graph: func.FuncOp) -> tuple[list[MemRefType], ArrayAttr[DictionaryAttr]]:
+def _memrefs(graph: func.FuncOp, types: Sequence[Attribute]) -> list[MemRefType]:
+    found: list[MemRefType] = []
+    for t in types:
+        if not isinstance(t, TensorType):
+            raise failure(graph, f"expected a function of tensors, found {graph.function_type}")
+        if not t.has_static_shape():
+            raise failure(graph, f"expected static shapes, found {t}")
+        found.append(memref_of(t))
+    return found
+
+
+def _signature(
+    graph: func.FuncOp, states: Mapping[int, int]
+) -> tuple[list[MemRefType], ArrayAttr[DictionaryAttr]]:
     """
-    Returns the argument types and attributes of the program: the graph's inputs, then its outputs.
+    Returns the argument types and attributes of the program: the graph's inputs, then its outputs
+    without those of states.
     """
     inputs, outputs = graph.function_type.inputs.data, graph.function_type.outputs.data
-    types: list[MemRefType] = []
-    for t in (*inputs, *outputs):
-        if not isinstance(t, TensorType):
-            raise _failure(graph, f"expected a function of tensors, found {graph.function_type}")
-        if not t.has_static_shape():
-            raise _failure(graph, f"expected static shapes, found {t}")
-        types.append(memref_of(t))
-    attributes = [
-        DictionaryAttr({**given, QUALIFIER: StringAttr(qualifier)})
-        for qualifier, all_given in (
-            ("in", _dictionaries(graph.arg_attrs, len(inputs))),
-            ("out", _dictionaries(graph.res_attrs, len(outputs))),
-        )
-        for given in all_given
-    ]
+    types, results = _memrefs(graph, inputs), _memrefs(graph, outputs)
+    given = _dictionaries(graph.arg_attrs, len(inputs))
+    promised = _dictionaries(graph.res_attrs, len(outputs))
+    attributes: list[DictionaryAttr] = []
+    for i, about in enumerate(given):
+        qualifier = StringAttr("inout" if i in states else "in")
+        if i in states and NAME in promised[states[i]]:
+            about = {**about, RESULT: promised[states[i]][NAME]}
+        attributes.append(DictionaryAttr({**about, QUALIFIER: qualifier}))
+    for o, about in enumerate(promised):
+        if o not in states.values():
+            types.append(results[o])
+            attributes.append(DictionaryAttr({**about, QUALIFIER: StringAttr("out")}))
     return types, ArrayAttr(attributes)
+
+
+def _end(program: Program, results: Sequence[SSAValue], places: Mapping[int, BufferView]) -> None:
+    """
+    Copies results to the arguments that hold them, first those that are not states. A result that
+    lies in a state is saved before any state changes.
+    """
+    buffers = [place.buffer for place in places.values()]
+    found = {o: program.place(tensor) for o, tensor in enumerate(results)}
+    for o in places:
+        if found[o].buffer in buffers and found[o] != places[o]:
+            saved = program.allocate(memref_for(results[o]), results[o].name_hint)
+            program.copy(saved, found[o])
+            found[o] = saved
+    for o, place in places.items():
+        if found[o] != place:
+            program.copy(place, found[o])
 
 
 def generate(graph: func.FuncOp) -> func.FuncOp:
@@ -258,24 +175,24 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
 
     Raises CompileError for an operation that is not a node of the `glow` dialect.
     """
-    types, attributes = _signature(graph)
+    states = states_of(graph)
+    types, attributes = _signature(graph, states)
     block = Block(arg_types=types)
     program = Program(block)
     for tensor, argument in zip(graph.body.block.args, block.args, strict=False):
         argument.name_hint = tensor.name_hint
-        program.set_place(tensor, BufferView(argument, _memref(tensor)))
-    *nodes, terminator = graph.body.block.ops
-    for node in each(nodes):
-        if not isinstance(node, Node):
-            raise _failure(node, "expected only nodes of the glow dialect that compute values")
-        _EMITTERS.get(type(node), _instruction)(program, node)
+        program.set_place(tensor, BufferView(argument, memref_for(tensor)))
+    terminator = program.emit_graph(graph.body.block)
     if not isinstance(terminator, func.ReturnOp):
-        raise _failure(terminator, "expected the function to end with func.return")
-    for tensor, argument in zip(
-        terminator.operands, block.args[len(graph.body.block.args) :], strict=True
-    ):
+        raise failure(terminator, "expected the function to end with func.return")
+    count = len(graph.body.block.args)
+    outputs = [o for o in range(len(terminator.operands)) if o not in states.values()]
+    for o, argument in zip(outputs, block.args[count:], strict=True):
+        tensor = terminator.operands[o]
         argument.name_hint = tensor.name_hint
-        program.copy(BufferView(argument, _memref(tensor)), program.place(tensor))
+        program.copy(BufferView(argument, memref_for(tensor)), program.place(tensor))
+    places = {o: BufferView(a := block.args[i], memref(a)) for i, o in states.items()}
+    _end(program, terminator.operands, places)
     program.emit(func.ReturnOp())
     tidy(block)
     made = func.FuncOp(

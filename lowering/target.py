@@ -23,8 +23,7 @@ import llvmlite.binding as llvm
 
 from ..errors import CompileError, GlowError
 from ..glow_dialects.machine import MachineDescription
-from .host_features import flattened, host_features
-from .host_machine import describe, with_host_caches
+from .host_machine import describe, flattened, host_features, with_host_caches
 
 OTHER_TRIPLES = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 """Where a CPU is looked for that the host's architecture does not have."""
@@ -34,9 +33,9 @@ DEFAULT_CPU = "GLOW_TARGET_CPU"
 
 _X86, _X86_32 = "x86_64", "i686-unknown-linux-gnu"
 _X86_NEEDS = "sse2"
-"""What the calling convention of x86-64 needs: without, LLVM ends the process."""
+"""A feature that the calling convention of x86-64 needs: without it, LLVM ends the process."""
 _LATER = "popcnt"
-"""What no x86 CPU of 32 bits has, and all but the first of 64 bits."""
+"""A feature that no x86 CPU of 32 bits has, and all but the first of 64 bits have."""
 
 _ARM_FEATURES = ("neon", "fp-armv8", "fullfp16", "dotprod", "bf16", "i8mm", "sve", "sve2", "lse")
 """The x86 features are those that LLVM detects; others matter only where code runs elsewhere."""
@@ -71,7 +70,7 @@ class Target:
     triple: str
     cpu: str
     features: str
-    """What differs from the CPU of that name: comma-separated, each with `+` or `-`."""
+    """The differences from the CPU of that name: comma-separated, each with `+` or `-`."""
     level: int = 3
     """Effort of the code generator, 0 to 3."""
 

@@ -38,7 +38,7 @@ class TunedKernel:
 
 @dataclass
 class TunedSchedules:
-    """The content of a file: kernels by their keys (`lowering.kernels.kernel_key`)."""
+    """The content of a file: kernels by their keys (`lowering.kernels.schedule_nests`)."""
 
     kernels: dict[str, TunedKernel] = field(default_factory=dict)
 

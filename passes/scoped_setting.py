@@ -25,7 +25,7 @@ class ScopedSetting(Generic[T]):
         self._users: list[int] = []
         """Threads, once for each use."""
         self._before: list[T] = []
-        """What `change` returned, if the setting is changed."""
+        """The result of `change`, if the setting is changed."""
         os.register_at_fork(after_in_child=self._forked)
 
     @contextmanager

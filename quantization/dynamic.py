@@ -36,7 +36,7 @@ from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ..glow_dialects.glow.reduction import ReduceMaxOp, ReduceMinOp
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..passes.graph.rewriting import Build, replace_node
-from ..passes.looked_at import each
+from ..passes.visited_operation import each
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
 from .calibration import calibrate_weights
 from .schemas import quantize_array

@@ -25,7 +25,7 @@ from ..glow_dialects.glow.logic import AndOp, CastOp, ShiftRightOp
 from ..glow_dialects.glow.shape import ConcatOp, GatherOp, SliceOp
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..passes.graph.rewriting import Build, replace_node
-from ..passes.looked_at import each
+from ..passes.visited_operation import each
 from ..semantics.arrays import constant_reader, lazy_constant
 from .calibration import calibrate_rows
 

@@ -14,7 +14,7 @@ makes integer arithmetic of it.
 3. A rearrangement of a quantized value, or its maximum over windows, has the type of that value.
 4. Constant weights are quantized by their own numbers, biases in the scale of the products.
 
-What stays float is reported, with the reason.
+Values that stay float are reported, with the reason.
 """
 
 from __future__ import annotations

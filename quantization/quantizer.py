@@ -17,7 +17,7 @@ from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ..glow_dialects.quant import QuantizedType
 from ..interface.backend import Backend
 from ..passes.graph.rewriting import is_constant
-from ..passes.looked_at import each
+from ..passes.visited_operation import each
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
 from .calibration import calibrate, calibrate_weights
 from .histogram import Histogram

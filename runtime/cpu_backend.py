@@ -1,8 +1,8 @@
 """
 The CPU backend: kernels in LLVM IR, compiled and linked into this process.
 
-What finds a program in the cache, links it and runs it is imported with this module. What compiles
-(xDSL, the lowering to LLVM) is imported when a compilation begins.
+The code that finds a program in the cache, links it and runs it is imported with this module. The
+code that compiles (xDSL, the lowering to LLVM) is imported when a compilation begins.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class CpuBackend(Backend):
 
     def __init__(self, cache: bool | str | Path | ObjectCache = True, **options: Any):
         self._machine: MachineDescription | None = None
-        """What claims are for, if not for the target."""
+        """The machine that claims are for, if it is not the target."""
         self.options = CpuOptions(**self.expect_options(options))
         self.cache = open_cache(cache)
 
@@ -123,7 +123,7 @@ class CpuBackend(Backend):
             return None
         weights = shared_segment(key, mapped_bytes(mapped))
         plan = LinkPlan(found.objects, found.arena_bytes)
-        program = CpuProgram(run, weights, key, plan, found.signature.outputs)
+        program = CpuProgram(run, weights, key, plan, found.signature)
         return Restored(program, found.signature, found.memory)
 
     def _details(self, target: Target) -> list[str]:

@@ -88,8 +88,8 @@ class CpuCompilation:
             key = filled.result()
         run = linked(objects, self._options, self._target)
         weights = shared_segment(key, own)
-        outputs = signature_of(first_module(self._stages)).outputs
-        return CpuProgram(run, weights, key, plan, outputs)
+        signature = signature_of(first_module(self._stages))
+        return CpuProgram(run, weights, key, plan, signature)
 
     def objects(self) -> Sequence[bytes]:
         """Returns all objects of the program, with the conversions that the target lacks."""

@@ -22,7 +22,7 @@ from ..interface.program import ProgramMemory
 from .segment_file import PAGE
 
 if TYPE_CHECKING:
-    from ..interface.signature import TensorInfo
+    from ..interface.signature import Signature
     from .program_plan import LinkPlan
 
 Addresses: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
@@ -45,17 +45,18 @@ class CpuProgram:
         weights: np.ndarray,
         weights_key: str,
         plan: LinkPlan,
-        outputs: Sequence[TensorInfo],
+        signature: Signature,
     ):
         self.weights = weights
         """The weight segment, as uint8. Other programs may share it."""
         self.weights_key = weights_key
-        """What its content is known by (`weight_segments.segment_key`)."""
+        """The key of its content (`weight_segments.segment_key`)."""
         self.plan = plan
         self._run = run
         self._weights_address = address_of(weights)
         self._empty = empty
-        self._outputs = [(tuple(info.shape), info.memory_dtype) for info in outputs]
+        self._outputs = [(tuple(info.shape), info.memory_dtype) for info in signature.outputs]
+        self._states = signature.states
         self._idle: list[_Workspace] = []
         """The workspaces that no run uses now. Appending to and popping from a list are atomic."""
 
@@ -71,12 +72,17 @@ class CpuProgram:
         return ProgramMemory(self.weights.nbytes, self.plan.arena_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        outputs, space = self._prepare(inputs)
+        outputs = self._fresh_outputs()
+        self.run_into(inputs, outputs)
+        return outputs
+
+    def run_into(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        """Runs the program; see `glow.interface.program.InPlaceProgram`."""
+        space = self._prepare(inputs, outputs)
         try:
             self._run(self._weights_address, space.io, space.address)
         finally:
             self._idle.append(space)
-        return outputs
 
     def run_timed(
         self, inputs: Sequence[np.ndarray], shape: Sequence[int]
@@ -90,7 +96,8 @@ class CpuProgram:
         from .clock import counter
 
         read = counter()
-        _outputs, space = self._prepare(inputs)  # the program writes them: they must live on
+        outputs = self._fresh_outputs()  # the program writes them: they must live on
+        space = self._prepare(inputs, outputs)
         try:
             begin = read()
             self._run(self._weights_address, space.io, space.address)
@@ -101,20 +108,32 @@ class CpuProgram:
             self._idle.append(space)
         return begin, records, end
 
-    def _prepare(self, inputs: Sequence[np.ndarray]) -> tuple[list[np.ndarray], _Workspace]:
-        """
-        Returns fresh outputs, and a workspace that has their addresses and those of the inputs.
-        """
+    def _fresh_outputs(self) -> list[np.ndarray]:
+        return [self._empty(shape, dtype) for shape, dtype in self._outputs]
+
+    def _prepare(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> _Workspace:
+        """Returns a workspace that has the addresses of inputs and outputs."""
         # After each run, this code and its data are in no near cache, so it costs several times as
         # much as it seems to.
-        outputs = [self._empty(shape, dtype) for shape, dtype in self._outputs]
-        arrays = (*inputs, *outputs)
+        arrays = (*inputs, *outputs) if not self._states else self._arguments(inputs, outputs)
         try:
             space = self._idle.pop()
         except IndexError:
             space = _Workspace(self.plan.arena_bytes, len(arrays))
         space.io[:] = [address_of(array) for array in arrays]
-        return outputs, space
+        return space
+
+    def _arguments(
+        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
+        """Returns the arrays of all arguments: a state is one for its input and its output."""
+        given = list(inputs)
+        for i, o in self._states.items():
+            if outputs[o] is not inputs[i]:
+                np.copyto(outputs[o], inputs[i])
+            given[i] = outputs[o]
+        kept = self._states.values()
+        return [*given, *(array for o, array in enumerate(outputs) if o not in kept)]
 
 
 class _Workspace:

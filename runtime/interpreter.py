@@ -12,17 +12,16 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ..errors import CompileError, ModelError
 from ..glow_dialects.glow import Node
 from ..glow_dialects.glow.constant import ConstantOp
+from ..glow_dialects.glow.control import IfOp, LoopOp, YieldOp
 from ..glow_dialects.glow.profile import ProfileOp
-from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, argument_attributes, is_input
-from ..glow_dialects.operator import text_of
-from ..interface.signature import Signature, TensorInfo
-from ..semantics import evaluate, interface_dtype
+from ..glow_dialects.glow_inst.memory import QUALIFIER, STATE, argument_attributes
+from ..semantics import evaluate, numpy_dtype
 from .interpreter_program import run_program
 from .signature import main_function, signature_of
 
@@ -46,7 +45,8 @@ def interpret(
     CompileError for operations that are neither graph nodes nor instructions.
     """
     main = main_function(module)
-    signature = _program_signature(main) if _is_program(main) else signature_of(module)
+    _expect_qualifiers(main)
+    signature = signature_of(module)
     feed = inputs if isinstance(inputs, Mapping) else signature.bind(inputs, {})
     results = signature.results(execute(main, signature.arrays(feed), observe))
     return {info.name: array for info, array in zip(signature.outputs, results, strict=True)}
@@ -58,27 +58,35 @@ def execute(
     """Returns `interpret` without names, and without a check of the inputs."""
     observe = observe or _ignore
     if not _is_program(main):
-        return _run_graph(main, inputs, observe)
+        return [array.copy() for array in _run_graph(main.body.block, inputs, observe)]
     given = iter(inputs)
-    arguments = [next(given) if is_input(a) else None for a in main.body.block.args]
-    return run_program(main, arguments, observe)
+    arguments = main.body.block.args
+    arrays = [None if _qualifier(a) == "out" else next(given) for a in arguments]
+    found = run_program(main, arrays, observe)
+    outputs = [x for a, x in zip(arguments, found, strict=True) if _qualifier(a) == "out"]
+    states = {
+        number.value.data: array
+        for a, array in zip(arguments, found, strict=True)
+        if isinstance(number := argument_attributes(a).get(STATE), IntegerAttr)
+    }
+    for number in sorted(states):
+        outputs.insert(number, states[number])
+    return outputs
 
 
 def _is_program(main: func.FuncOp) -> bool:
     return any(isinstance(a.type, MemRefType) for a in main.body.block.args)
 
 
-def _run_graph(
-    main: func.FuncOp, arrays: Sequence[np.ndarray], observe: Observer
-) -> list[np.ndarray]:
-    block = main.body.block
+def _run_graph(block: Block, arrays: Sequence[np.ndarray], observe: Observer) -> list[np.ndarray]:
+    """Returns what the last operation of a block returns or yields."""
     values: dict[SSAValue, np.ndarray] = dict(zip(block.args, arrays, strict=True))
     for value, array in values.items():
         observe(value, array)
     for op, dying in _with_last_uses(list(block.ops)):
         operands = [values[o] for o in op.operands]
-        if isinstance(op, func.ReturnOp):
-            return [a.copy() for a in operands]
+        if isinstance(op, func.ReturnOp | YieldOp):
+            return operands
         for value, array in zip(op.results, _run_node(op, operands), strict=True):
             values[value] = array
             observe(value, array)
@@ -90,6 +98,11 @@ def _run_graph(
 def _run_node(op: Operation, operands: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
     if isinstance(op, ProfileOp):
         return ()  # observers see all values
+    if isinstance(op, IfOp):
+        condition, *reads = operands
+        return _run_graph((op.then if condition else op.otherwise).block, reads, _ignore)
+    if isinstance(op, LoopOp):
+        return _run_loop(op, operands)
     if not isinstance(op, Node):
         raise CompileError(f"the interpreter runs graph nodes and instructions, found {op.name}")
     if not isinstance(op, ConstantOp):
@@ -98,6 +111,30 @@ def _run_node(op: Operation, operands: Sequence[np.ndarray]) -> Sequence[np.ndar
         return evaluate(op.call, ())
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot read a constant: {error}") from error
+
+
+def _run_loop(op: LoopOp, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+    given = iter(operands)
+    trips = None if op.trips is None else int(next(given))
+    going = op.going is None or bool(next(given))
+    carried = [next(given) for _ in op.carried]
+    reads, body, step = list(given), op.body.block, 0
+    stacked: list[np.ndarray] = []
+    for value in op.stacked:
+        assert isinstance(value.type, TensorType)
+        stacked.append(np.zeros(value.type.get_shape(), numpy_dtype(value.type.element_type)))
+    limit = op.most if trips is None else min(trips, op.most)
+    while going and step < limit:
+        results = _run_graph(body, [np.array(step, np.int64), *carried, *reads], _ignore)
+        if op.going is not None:
+            going, *results = bool(results[0]), *results[1:]
+        carried, rows = results[: len(carried)], results[len(carried) :]
+        for whole, row in zip(stacked, rows, strict=True):
+            whole[step] = row
+        step += 1
+    endless = op.trips is None and op.going is None
+    unfinished = going and not endless and (trips is None or step < trips)
+    return [*carried, *stacked, np.array(step + unfinished, np.int32)]
 
 
 def _with_last_uses(ops: Sequence[Operation]) -> Iterator[tuple[Operation, list[SSAValue]]]:
@@ -114,26 +151,22 @@ def _with_last_uses(ops: Sequence[Operation]) -> Iterator[tuple[Operation, list[
     return zip(ops, reversed(dying), strict=True)
 
 
-def _program_signature(main: func.FuncOp) -> Signature:
-    """
-    Returns the signature of an instruction program. Raises CompileError for a missing qualifier.
-    """
-    found: dict[Attribute, list[TensorInfo]] = {StringAttr("in"): [], StringAttr("out"): []}
+def _expect_qualifiers(main: func.FuncOp) -> None:
+    """Raises CompileError for an argument of an instruction program without a qualifier."""
+    if not _is_program(main):
+        return
     for argument in main.body.block.args:
-        attributes, t = argument_attributes(argument), argument.type
-        qualifier, name = attributes.get(QUALIFIER), text_of(attributes.get(NAME))
-        if not isinstance(qualifier, StringAttr) or qualifier not in found:
+        if _qualifier(argument) not in ("in", "out", "inout"):
+            found = argument_attributes(argument).get(QUALIFIER)
             raise CompileError(
-                f'expected argument {argument.index} of main with {QUALIFIER} = "in" or "out", '
-                f"found {qualifier}"
+                f'expected argument {argument.index} of main with {QUALIFIER} = "in", "out" or '
+                f'"inout", found {found}'
             )
-        infos = found[qualifier]
-        # the same names as for the graph
-        text = f"{qualifier.data}put_{len(infos)}" if name is None else name
-        assert isinstance(t, MemRefType)
-        infos.append(TensorInfo(text, list(t.get_shape()), interface_dtype(t.element_type)))
-    inputs, outputs = found.values()
-    return Signature(tuple(inputs), tuple(outputs))
+
+
+def _qualifier(argument: BlockArgument) -> str | None:
+    attribute = argument_attributes(argument).get(QUALIFIER)
+    return attribute.data if isinstance(attribute, StringAttr) else None
 
 
 def _ignore(value: SSAValue, array: np.ndarray) -> None:

@@ -12,18 +12,27 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
 from ..errors import CompileError, ModelError
-from ..glow_dialects.elements import extent, lowest_index, offset_of, strides_of, type_bytes
+from ..glow_dialects.elements import (
+    extent,
+    lowest_index,
+    num_elements,
+    offset_of,
+    strides_of,
+    type_bytes,
+)
 from ..glow_dialects.glow.base import DataParallel, Node
+from ..glow_dialects.glow_inst.control import IfInstruction, LoopInstruction
 from ..glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, buffer_of
 from ..glow_dialects.glow_inst.memory import (
     AllocActivationOp,
     DeallocActivationOp,
     TensorViewOp,
     WeightOp,
+    is_input,
 )
 from ..glow_dialects.glow_inst.stacked import CopyOp, StackedOp
 from ..glow_dialects.glow_nest.affine import Buffer
@@ -44,28 +53,40 @@ def run_program(
     observe: Callable[[SSAValue, np.ndarray], None],
 ) -> list[np.ndarray]:
     """
-    Runs `main` on one array for each input argument and None for each output; returns the outputs.
+    Runs `main` on one array for each argument, None for each output; returns the final array of
+    each argument. Given arrays do not change.
 
     Raises CompileError if an instruction overwrites elements that it still reads, or a buffer or
     view lies outside its memory.
     """
     memory = _Memory(_arena_size(main))
-    outputs: list[np.ndarray] = []
     for argument, array in zip(main.body.block.args, arguments, strict=True):
         t = _memref(argument)
         if array is not None:
-            memory.add(argument, _spread(array, t))
-            continue
-        memory.add(argument, _garbage(type_bytes(t)).view(numpy_dtype(t.element_type)))
-        outputs.append(memory.arrays[argument])
-    for op in main.body.block.ops:
-        if isinstance(op, func.ReturnOp):
-            return [o.copy() for o in outputs]
-        _step(op, memory)
+            flat = _spread(array, t)
+            memory.add(argument, flat if is_input(argument) else flat.copy())
+        else:
+            memory.add(argument, _garbage(type_bytes(t)).view(numpy_dtype(t.element_type)))
+    if not isinstance(main.body.block.last_op, func.ReturnOp):
+        raise CompileError("expected the function main to end with func.return")
+    _run_block(main.body.block, memory, observe)
+    return [memory.arrays[a].copy() for a in main.body.block.args]
+
+
+def _run_block(
+    block: Block, memory: _Memory, observe: Callable[[SSAValue, np.ndarray], None]
+) -> None:
+    *ops, _terminator = block.ops
+    for op in ops:
+        if isinstance(op, IfInstruction):
+            _run_branch(op, memory, observe)
+        elif isinstance(op, LoopInstruction):
+            _run_loop(op, memory, observe)
+        else:
+            _step(op, memory)
         if isinstance(op, Instruction):
             for value in op.written():
                 observe(value, memory.arrays[value])
-    raise CompileError("expected the function main to end with func.return")
 
 
 class _Memory:
@@ -87,6 +108,12 @@ class _Memory:
         except (OSError, ValueError) as error:
             raise ModelError(f"cannot read a weight: {error}") from error
         self.add(op.result, flat)
+
+    def alias(self, argument: SSAValue, operand: SSAValue, row: int | None = None) -> None:
+        """Lets an argument of a body be an operand, which is dense, or a row of it."""
+        t, flat = _memref(argument), self.arrays[operand].reshape(-1)
+        size = num_elements(t.get_shape())
+        self.add(argument, flat[:size] if row is None else flat[row * size : (row + 1) * size])
 
     def alloc(self, op: AllocActivationOp) -> None:
         t = op.result.type
@@ -130,6 +157,35 @@ def _step(op: Operation, memory: _Memory) -> None:
             _run_operator(op, memory.arrays)
         case _:
             raise CompileError(f"the interpreter cannot run {op.name}")
+
+
+def _run_branch(
+    op: IfInstruction, memory: _Memory, observe: Callable[[SSAValue, np.ndarray], None]
+) -> None:
+    body = (op.then if memory.arrays[op.condition] else op.otherwise).block
+    for argument in body.args:
+        memory.alias(argument, op.outside(argument))
+    _run_block(body, memory, observe)
+
+
+def _run_loop(
+    op: LoopInstruction, memory: _Memory, observe: Callable[[SSAValue, np.ndarray], None]
+) -> None:
+    body, step = op.body.block, 0
+
+    def goes_on() -> bool:
+        """Returns whether the loop would go on if it had no limit."""
+        has_trips = op.trips is None or step < int(memory.arrays[op.trips])
+        return has_trips and (op.going is None or bool(memory.arrays[op.going]))
+
+    while step < op.most and goes_on():
+        memory.arrays[op.step][...] = step
+        for argument in body.args:
+            row = step if op.is_stacked(argument) else None
+            memory.alias(argument, op.outside(argument), row)
+        _run_block(body, memory, observe)
+        step += 1
+    memory.arrays[op.count][...] = step + (goes_on() and not op.runs_all)
 
 
 def _run_kernel(op: CallOp, memory: _Memory) -> None:

@@ -11,6 +11,7 @@ from ..glow_dialects.elements import type_bytes
 from ..glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp
 from ..glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE, WEIGHTS_SIZE
 from ..interface.memory_plan import Buffer, MemoryPlan
+from ..passes.instructions.program import in_order
 from .signature import main_function
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def function_bytes(main: FuncOp, name: str) -> int:
 def plan_of(module: ModuleOp) -> MemoryPlan:
     """Returns the plan of a module that `glow-allocate` has run on."""
     main = main_function(module)
-    operations = list(main.body.block.ops)
+    operations = list(in_order(main.body.block))
     ends: dict[Operation, int] = {
         op.buffer.owner: i
         for i, op in enumerate(operations)

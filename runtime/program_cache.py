@@ -21,6 +21,7 @@ from xdsl.printer import Printer
 from ..glow_dialects.glow_inst.memory import WeightOp
 from ..interface.cache import Cache
 from ..lowering.target import Target
+from ..passes.instructions.program import in_order
 from .fingerprint import GENERATORS, source_hash
 from .object_cache import key_of
 from .program_plan import LinkPlan
@@ -32,7 +33,7 @@ class _WithoutValues(Printer):
 
     def __init__(self, stream: StringIO, module: ModuleOp):
         super().__init__(stream)
-        ops = main_function(module).body.block.ops
+        ops = in_order(main_function(module).body.block)
         self.hidden = {id(op.value) for op in ops if isinstance(op, WeightOp)}
 
     def print_attribute(self, attribute: Attribute) -> None:

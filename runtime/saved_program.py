@@ -133,6 +133,7 @@ def _encoded_signature(signature: Signature) -> dict[str, object]:
                 *(info.name, info.shape, info.dtype.name),
                 [asdict(each) for each in info.ranges],
                 *(None if info.count is None else asdict(info.count), info.is_random),
+                *(info.state, info.limit),
             ]
             for info in of
         ]
@@ -154,9 +155,9 @@ def _decoded_signature(entry: Mapping[str, list]) -> Signature:
         return tuple(
             TensorInfo(
                 *(name, shape, _dtype(dtype), tuple(map(_decoded_range, ranges))),
-                *(None if count is None else Count(**count), is_random),
+                *(None if count is None else Count(**count), is_random, state, limit),
             )
-            for name, shape, dtype, ranges, count, is_random in of
+            for name, shape, dtype, ranges, count, is_random, state, limit in of
         )
 
     return Signature(infos(entry["inputs"]), infos(entry["outputs"]))
@@ -164,7 +165,7 @@ def _decoded_signature(entry: Mapping[str, list]) -> Signature:
 
 def _decoded_range(entry: Mapping[str, Any]) -> IndexRange:
     bounds = tuple(entry["low"]), tuple(entry["high"])
-    return IndexRange(*bounds, entry["user"], entry["total"], entry["ascending"])
+    return IndexRange(*bounds, entry["user"], entry["total"], entry["ascending"], entry["what"])
 
 
 def _dtype(name: str) -> np.dtype:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import (
@@ -11,13 +12,12 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     IntegerAttr,
     MemRefType,
-    StringAttr,
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
 
 from ..errors import ModelError
-from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER
+from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, RESULT, STATE
 from ..glow_dialects.operator import text_of, to_python
 from ..interface.signature import Count, IndexRange, Signature, TensorInfo
 from ..semantics.arrays import interface_dtype
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 RANGES = "glow.ranges"
-"""The attribute of an argument that states ranges of indices in it."""
+"""
+The attribute of an argument that states ranges of indices in it, or of a result that has the
+extremes of indices which the network computes.
+"""
 RANDOM = "glow.random"
 """The attribute of the argument that random numbers follow from."""
 COUNT = "glow.count"
@@ -36,6 +39,8 @@ COUNT = "glow.count"
 The attribute of a result of which data decides how much is used: along which axis, and the number
 of the result that says how much.
 """
+LIMIT = "glow.limit"
+"""The attribute of a result that says whether a loop had too many steps: which loop."""
 
 
 def main_function(module: ModuleOp) -> FuncOp:
@@ -68,20 +73,37 @@ def is_program(main: FuncOp) -> bool:
 
 def _signature_of_program(main: FuncOp) -> Signature:
     """
-    Returns the signature of an instruction program, whose arguments are qualified as inputs and
-    outputs.
+    Returns the signature of an instruction program, whose arguments are qualified as inputs,
+    outputs, and states, which are both.
     """
 
-    def infos(qualifier: str, kind: str) -> tuple[TensorInfo, ...]:
+    def infos(qualifiers: Sequence[str], kind: str) -> tuple[TensorInfo, ...]:
         attributes = main.arg_attrs.data if main.arg_attrs is not None else ()
         chosen = [
             (TensorType(t.element_type, t.get_shape()), about)
             for t, about in zip(main.function_type.inputs, attributes, strict=False)
-            if isinstance(t, MemRefType) and about.data.get(QUALIFIER) == StringAttr(qualifier)
+            if isinstance(t, MemRefType) and text_of(about.data.get(QUALIFIER)) in qualifiers
         ]
         return _infos([t for t, _ in chosen], ArrayAttr(about for _, about in chosen), kind)
 
-    return Signature(infos("in", "input"), infos("out", "output"))
+    inputs, outputs = infos(("in", "inout"), "input"), list(infos(("out",), "output"))
+    for info in sorted((i for i in inputs if i.state is not None), key=lambda i: i.state or 0):
+        kept = replace(info, name=_result_name(main, info), state=None, ranges=())
+        outputs.insert(info.state or 0, kept)
+    return Signature(inputs, tuple(outputs))
+
+
+def _result_name(main: FuncOp, info: TensorInfo) -> str:
+    """Returns the name of the output that is the next value of a state."""
+    attributes = main.arg_attrs.data if main.arg_attrs is not None else ()
+    for about in attributes:
+        if _number(about.data.get(STATE)) == info.state:
+            return text_of(about.data.get(RESULT)) or f"output_{info.state}"
+    return f"output_{info.state}"
+
+
+def _number(attribute: Attribute | None) -> int | None:
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else None
 
 
 def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
@@ -97,7 +119,8 @@ def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
         first, last = (tuple(int(v) for v in b.get_values()) for b in (low, high))
         total = to_python(each.data["total"]) if "total" in each.data else None
         user = text_of(each.data["user"]) or ""
-        found.append(IndexRange(first, last, user, total, "ascending" in each.data))
+        what = text_of(each.data.get("what")) or IndexRange.what
+        found.append(IndexRange(first, last, user, total, "ascending" in each.data, what))
     return tuple(found)
 
 
@@ -116,7 +139,9 @@ def _infos(
         ranges = index_ranges(about.get(RANGES))
         shape, count = list(t.get_shape()), _count(about.get(COUNT))
         dtype = interface_dtype(t.element_type)
-        infos.append(TensorInfo(text, shape, dtype, ranges, count, RANDOM in about))
+        state, limit = _number(about.get(STATE)), text_of(about.get(LIMIT))
+        random = RANDOM in about
+        infos.append(TensorInfo(text, shape, dtype, ranges, count, random, state, limit))
     return tuple(infos)
 
 

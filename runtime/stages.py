@@ -25,7 +25,7 @@ from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
 from ..interface.backend import Stage
 from ..passes.collector import without_garbage_collection
-from ..passes.looked_at import run_pass
+from ..passes.visited_operation import run_pass
 from ..universe import multiverse
 from .environment import verifies
 from .gil_switch import python_lock

@@ -7,6 +7,7 @@ A symbolic dimension is a string in the shape of a `TensorInfo`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,53 @@ if TYPE_CHECKING:
     from ..interface.signature import TensorInfo
 
 
+@dataclass(frozen=True)
+class SizeRange:
+    """The sizes that a symbol may have."""
+
+    low: int
+    high: int
+
+    def expect(self, symbol: str, size: int) -> None:
+        """Raises InputError unless the range has this size."""
+        if not self.low <= size <= self.high:
+            raise InputError(
+                f"symbol {symbol!r} is {size}: expected a size from {self.low} to {self.high}"
+            )
+
+
 def checked_sizes(symbols: object) -> dict[str, int]:
     """
     Returns sizes by symbol as plain integers; none for None. Raises GlowError unless `symbols` is a
     mapping of names to integers of at least 1.
     """
+    return {name: _checked_size(name, size) for name, size in _by_name(symbols).items()}
+
+
+def checked_ranges(symbols: object) -> tuple[dict[str, int], dict[str, SizeRange]]:
+    """
+    Returns sizes and ranges of sizes by symbol. Raises GlowError as `checked_sizes` does, but also
+    takes pairs of the smallest and the largest size.
+    """
+    sizes: dict[str, int] = {}
+    ranges: dict[str, SizeRange] = {}
+    for name, size in _by_name(symbols).items():
+        if not isinstance(size, tuple):
+            sizes[name] = _checked_size(name, size)
+            continue
+        if len(size) != 2:
+            raise GlowError(
+                f"expected the smallest and the largest size of symbol {name}, such as (1, 64), "
+                f"found {size!r}"
+            )
+        low, high = (_checked_size(name, s) for s in size)
+        if low > high:
+            raise GlowError(f"symbol {name}: the smallest size {low} is above the largest, {high}")
+        ranges[name] = SizeRange(low, high)
+    return sizes, ranges
+
+
+def _by_name(symbols: object) -> Mapping[str, object]:
     if symbols is None:
         return {}
     if not isinstance(symbols, Mapping):
@@ -31,14 +74,16 @@ def checked_sizes(symbols: object) -> dict[str, int]:
             f'expected symbols as a mapping of names to sizes, such as {{"batch": 4}}, found '
             f"{symbols!r}"
         )
-    for name, size in symbols.items():
+    for name in symbols:
         if not isinstance(name, str):
             raise GlowError(f"expected the name of a symbol as a string, found {name!r}")
-        if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
-            raise GlowError(
-                f"expected a whole number of at least 1 for symbol {name}, found {size!r}"
-            )
-    return {name: int(size) for name, size in symbols.items()}
+    return symbols
+
+
+def _checked_size(name: str, size: object) -> int:
+    if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+        raise GlowError(f"expected a whole number of at least 1 for symbol {name}, found {size!r}")
+    return int(size)
 
 
 class Binding:
@@ -106,17 +151,21 @@ class Binding:
         """Returns the place of a symbol."""
         return ", ".join(self._place(i, d) for i, d, n in self._places if self.symbols[n] == symbol)
 
+    def expect_symbol(self, name: str) -> None:
+        """Raises GlowError unless there is a symbol with this name."""
+        if name not in self.symbols:
+            raise GlowError(
+                f"no symbol is called {name!r}{did_you_mean(name, self.symbols)}; "
+                f"the symbols are {', '.join(self.symbols)}"
+            )
+
     def key(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """
         Returns the size of each symbol, in the caller's names. Raises GlowError unless there is
         exactly one for each symbol.
         """
-        if unknown := [name for name in sizes if name not in self.symbols]:
-            raise GlowError(
-                f"no symbol is called {unknown[0]!r}"
-                f"{did_you_mean(unknown[0], self.symbols)}; "
-                f"the symbols are {', '.join(self.symbols)}"
-            )
+        for name in sizes:
+            self.expect_symbol(name)
         if missing := [s for s in self.symbols if s not in sizes]:
             where = "; ".join(f"{s} ({self.places(s)})" for s in missing)
             raise GlowError(f"give sizes to all symbols; there is none for: {where}")

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..glow_dialects.blob import BlobAttr, release_files
 from ..glow_dialects.glow_inst.memory import WeightOp
+from ..passes.instructions.program import in_order
 from ..semantics.arrays import constant_array
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _fill_weight(target: np.ndarray, op: WeightOp) -> int:
 def _placed(main: FuncOp) -> Iterator[tuple[int, WeightOp]]:
     """Yields the weights and their offsets, one for each place."""
     done: set[int] = set()
-    for op in main.body.block.ops:
+    for op in in_order(main.body.block):
         if isinstance(op, WeightOp) and op.offset is not None:
             offset = op.offset.value.data
             if offset not in done:

@@ -20,9 +20,9 @@ from ..glow_dialects.formula.statement import (
     Constant,
     Convert,
     IndexOp,
-    Kind,
     Loop,
     LoopValue,
+    NumberKind,
     Read,
     Reduce,
     Stage,
@@ -83,7 +83,7 @@ def _stage(
 def dtype_of(t: Type) -> np.dtype:
     if isinstance(t, Attribute):
         return numpy_dtype(t)
-    return np.dtype(np.int64 if t is Kind.INTEGER else np.float64)
+    return np.dtype(np.int64 if t is NumberKind.INTEGER else np.float64)
 
 
 class _Space:

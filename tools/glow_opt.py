@@ -32,7 +32,7 @@ from ..context import make_context
 from ..diagnostics import ToolError, describe_failure
 from ..errors import GlowError
 from ..parsing import parse_text
-from ..passes.looked_at import run_pass
+from ..passes.visited_operation import run_pass
 from ..universe import multiverse
 from ..wording import did_you_mean
 from .opt_arguments import DEBUG_FLAG, PREFIX, OptParser, add_options, normalized

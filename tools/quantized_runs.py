@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 FLOAT = "float"
-"""What `--compare` is called to compare with the network in floats."""
+"""The value of `--compare` that compares with the network in floats."""
 
 
 def pipeline_of(args: argparse.Namespace) -> str | None:

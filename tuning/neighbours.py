@@ -1,9 +1,9 @@
 """
 Neighbours of a schedule: schedules that differ from it in one respect.
 
-What can be different follows from the types that the fields of a schedule declare, as its text does
-(`glow_nest.schedule_text`). So a new kind, or a new field, has neighbours at once. Most of these
-schedules do not fit a nest; `candidates` asks the verifier.
+The possible differences follow from the types that the fields of a schedule declare, as its text
+does (`glow_nest.schedule_text`). So a new kind, or a new field, has neighbours at once. Most of
+these schedules do not fit a nest; `candidates` asks the verifier.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..glow_dialects.glow_nest.nest import Nest
 from ..glow_dialects.glow_nest.schedule import (
     Chunks,
     Elementwise,
-    Parts,
+    LoopParts,
     Reducing,
     Schedule,
     VectorSchedule,
@@ -156,9 +156,9 @@ def _tiles(start: _Start, name: str) -> Iterator[Mapping[Dim, int]]:
         yield {d: n for d, n in tile.items() if n > 1}
 
 
-def _parts(start: _Start, name: str) -> Iterator[Parts]:
+def _parts(start: _Start, name: str) -> Iterator[LoopParts]:
     """Yields parts as equal as possible of other tiles."""
-    present: Parts = start[name]
+    present: LoopParts = start[name]
     sizes = {d: max(p.tile for p in parts) for d, parts in present.items()}
     for tile in _near_tiles(sizes, lambda d: d.size):
         yield {d: balanced(d.size, n) for d, n in tile.items()}
@@ -242,7 +242,7 @@ _NEAR: Mapping[str, Near] = {
     "tuple[Dim, ...]": _orders,
     "frozenset[Dim]": _sets,
     "Mapping[Dim, int]": _tiles,
-    "Parts": _parts,
+    "LoopParts": _parts,
     "Mapping[int, int]": _distances,
     "Mapping[int, Dim]": _next_tiles,
     "Chunks | None": _chunks,

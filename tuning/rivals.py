@@ -38,7 +38,7 @@ _SAMPLE = 2e-3
 _TOLERANCE = {8: 1e-10, 4: 1e-4, 2: 1e-2}
 """Largest difference relative to the largest value, by bytes of a float."""
 _UNFIT = (GlowError, VerifyException, ValueError, AssertionError, StopIteration, UserWarning)
-"""What the generator raises for schedules that it cannot follow."""
+"""The errors that the generator raises for schedules that it cannot follow."""
 
 
 @dataclass

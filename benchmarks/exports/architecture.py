@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-Kind = Literal["normal", "ids", "mask", "lengths"]
+InputKind = Literal["normal", "ids", "mask", "lengths"]
 Sizes = Mapping[str, int]
 
 
@@ -18,7 +18,7 @@ class Input:
 
     name: str
     shape: Sequence[int | str]
-    kind: Kind = "normal"
+    kind: InputKind = "normal"
     below: int = 0
     """The bound of ids."""
     longest: str = ""

@@ -36,7 +36,7 @@ def images() -> dict[str, np.ndarray]:
 
 
 def classify(host: glow.HostManager, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
-    """Returns all images at once: futures, in the order in which they were made."""
+    """Returns the digits on images. All requests are made before the first result is awaited."""
     futures = {name: host.run("digits", [x]) for name, x in inputs.items()}
     return {name: int(future.result()[0].argmax()) for name, future in futures.items()}
 
@@ -44,13 +44,13 @@ def classify(host: glow.HostManager, inputs: Mapping[str, np.ndarray]) -> dict[s
 async def classify_async(
     host: glow.HostManager, inputs: Mapping[str, np.ndarray]
 ) -> dict[str, int]:
-    """Returns the same as tasks of asyncio."""
+    """Returns the same, with requests as tasks of `asyncio`."""
     results = await asyncio.gather(*(host.run_async("digits", [x]) for x in inputs.values()))
     return {name: int(y.argmax()) for name, (y,) in zip(inputs, results, strict=True)}
 
 
 def classify_patiently(host: glow.HostManager, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
-    """Returns the same for a queue that may be full: then the oldest result is awaited first."""
+    """Returns the same. If the queue is full, the oldest result is awaited first."""
     pending: dict[str, Future[list[np.ndarray]]] = {}
     digits: dict[str, int] = {}
     waiting = list(inputs.items())

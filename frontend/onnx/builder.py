@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr, TensorType
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.blob import BlobAttr
-from ...glow_dialects.elements import is_integer, num_elements, tensor_type
+from ...glow_dialects.elements import WORD, is_float, is_integer, num_elements, tensor_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.generic import GenericOp
-from ...glow_dialects.glow.logic import CastOp
+from ...glow_dialects.glow.logic import CastOp, OrOp
 from ...glow_dialects.glow.quantization import DequantizeOp, StorageCastOp
-from ...glow_dialects.glow.random import WORD
 from ...glow_dialects.glow.shape import (
     BroadcastOp,
     ConcatOp,
@@ -41,9 +41,9 @@ _SAME_EVERYWHERE = ReshapeOp | BroadcastOp | TransposeOp | SliceOp | StorageCast
 
 @dataclass(frozen=True)
 class Indices:
-    """An argument of the graph with indices in it, and what they may be."""
+    """A value with indices in it, and what they may be."""
 
-    argument: SSAValue
+    value: SSAValue
     low: Sequence[int]
     high: Sequence[int]
     """Bounds of all, or for each place along the last dimension."""
@@ -52,6 +52,8 @@ class Indices:
     """The sum that they must have."""
     ascending: bool = False
     """Whether none may be smaller than the one before it."""
+    what: str | None = None
+    """What the numbers are, in the plural, if not indices."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +65,48 @@ class Counted:
     """How much, i32[]."""
 
 
+@dataclass(frozen=True)
+class Exceeded:
+    """What says whether a loop would have had more steps than it may have."""
+
+    flag: SSAValue
+    """i1[]."""
+    loops: str
+    """The nodes of the loops."""
+
+
 class GraphBuilder:
     """Appends nodes to a block."""
 
     def __init__(self, block: Block, max_elements: int):
+        self.graph = block
+        """The block whose arguments are the inputs of the model."""
         self.block = block
+        """The block to which nodes are appended: the graph, or the body of a branch or loop."""
         self.max_elements = max_elements
+        self.parameters: set[SSAValue] | None = None
+        """
+        The initializers of floats that stay as they are, because they are to be trained; None if
+        all constants may be folded.
+        """
         self.indices: list[Indices] = []
         self.counted: dict[SSAValue, Counted] = {}
         """Values with a dimension that is not used as a whole."""
+        self.exceeded: list[Exceeded] = []
+        """The loops of the block that might have too many steps."""
         self.random: SSAValue | None = None
         """The argument that random numbers follow from, if there are any."""
-        self._randoms = 0
+        self.randoms = 0
+        """The number of nodes with random numbers."""
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        """Appends nodes to a body meanwhile."""
+        outside, self.block = self.block, block
+        try:
+            yield
+        finally:
+            self.block = outside
 
     def op(
         self,
@@ -103,8 +135,23 @@ class GraphBuilder:
         self.block.add_op(node)
         return node.results[0]
 
+    def any_exceeded(self) -> Exceeded | None:
+        """Returns what says whether one of the loops of the block had too many steps."""
+        if not self.exceeded:
+            return None
+        flags = [each.flag for each in self.exceeded]
+        loops = ", ".join(each.loops for each in self.exceeded)
+        return Exceeded(self.reduce_pairwise(lambda a, b: self.op(OrOp, a, b), flags), loops)
+
+    def add_constant(self, node: Node) -> SSAValue:
+        """Appends a constant to the graph, where all bodies can use it."""
+        with self.inside(self.graph):
+            return self.add(node)
+
     def _fold(self, node: Node) -> Node | None:
         """Returns the value of a node as a constant, if it has one that takes little memory."""
+        if self.parameters and any(o in self.parameters for o in node.operands):
+            return None
         owner = node.operands[0].owner if node.operands else None
         if isinstance(owner, SplatOp) and isinstance(node, _SAME_EVERYWHERE):
             return SplatOp.of(result_types=[node.result.type], value=owner.value)
@@ -130,16 +177,24 @@ class GraphBuilder:
         """Returns the argument ui32[3] with a key of two words, and the number of the call."""
         if self.random is None:
             t = tensor_type(WORD, [3])
-            self.random = self.block.insert_arg(t, len(self.block.args))
+            self.random = self.graph.insert_arg(t, len(self.graph.args))
         return self.random
 
     def next_random(self) -> int:
         """Returns a number that no other node with random numbers has."""
-        self._randoms += 1
-        return self._randoms
+        self.randoms += 1
+        return self.randoms
 
     def constant(self, array: np.ndarray) -> SSAValue:
         return self.add(make_constant(array))
+
+    def initializer(self, node: Node, name: str) -> SSAValue:
+        """Appends the constant of an initializer."""
+        value = self.add_constant(node)
+        if self.parameters is not None and is_float(element(value)) and shape(value):
+            node.attributes["glow.name"] = StringAttr(name)
+            self.parameters.add(value)
+        return value
 
     def splat(self, number: bool | float, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Returns a tensor with `number` everywhere."""

@@ -10,15 +10,16 @@ missing, since other problems may merely follow from the first one.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 from onnx.defs import OpSchema
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import ModelError
+from .bodies import ConvertedBody
 from .builder import GraphBuilder
 from .control_flow import CONTROL_FLOW
 from .counted import note_counted
@@ -102,7 +103,7 @@ class Scope:
         if name not in self.values and name in self.initializers:
             self.values[name] = None  # should the next line raise
             node = self._weights.constant(self.initializers[name], f"initializer {name!r}")
-            self.define(name, self._builder.add(node))
+            self.define(name, self._builder.initializer(node, name))
         if name not in self.values and self._outer is not None:
             return self._outer.find(name)
         return self.values[name]
@@ -121,9 +122,9 @@ class GraphConverter:
         self.weights = weights
         self.functions = functions
         self.problems: list[str] = []
-        """What is unsupported so far, one line for each."""
+        """The unsupported parts so far, one line for each."""
         self.undecided: list[tuple[str, Collection[SSAValue]]] = []
-        """Where a value is needed that inputs of the model decide, and which inputs."""
+        """Places that need a value which inputs of the model decide, and these inputs."""
         self.cuts: dict[tuple[str, ...], str] = {}
         """
         The nodes of the graph (by their outputs) that need values which the model computes, and
@@ -252,24 +253,31 @@ class GraphConverter:
         complete: bool,
         scope: Scope,
     ) -> Inputs:
-        """Returns the results of an operator with subgraphs, which are converted in its place."""
+        """Returns the results of an operator with subgraphs."""
         if not complete:
             return ()
-
-        def run(graph: GraphProto, values: Sequence[SSAValue]) -> list[SSAValue]:
-            inner = Scope(self.builder, self.weights, {}, scope)
-            inner.initializers = {t.name: t for t in graph.initializer}
-            inner.values.update(zip((i.name for i in graph.input), values, strict=True))
-            defined = [*inner.values, *inner.initializers]
-            self.convert(sort_nodes(graph.node, defined), inner, opsets, f"{where} / ")
-            results = [self._value(o.name, inner, where) for o in graph.output]
-            found = [r for r in results if r is not None and r not in self._stand_ins]
-            if len(found) < len(results):
-                raise Reported("a part of it is not supported")
-            return found
-
         node = OnnxNode(proto, schema, opsets[""], inputs, self.builder, self.weights)
-        return CONTROL_FLOW[proto.op_type](node, run)
+        return CONTROL_FLOW[proto.op_type](node, _Subgraphs(self, scope, opsets, where))
+
+    def subgraph(
+        self,
+        graph: GraphProto,
+        values: Sequence[SSAValue],
+        scope: Scope,
+        opsets: Mapping[str, int],
+        where: str,
+    ) -> list[SSAValue]:
+        """Converts a subgraph for values of its inputs; returns those of its outputs."""
+        inner = Scope(self.builder, self.weights, {}, scope)
+        inner.initializers = {t.name: t for t in graph.initializer}
+        inner.values.update(zip((i.name for i in graph.input), values, strict=True))
+        defined = [*inner.values, *inner.initializers]
+        self.convert(sort_nodes(graph.node, defined), inner, opsets, f"{where} / ")
+        results = [self._value(o.name, inner, where) for o in graph.output]
+        found = [r for r in results if r is not None and r not in self._stand_ins]
+        if len(found) < len(results):
+            raise Reported("a part of it is not supported")
+        return found
 
     def _expand(
         self,
@@ -313,6 +321,48 @@ class GraphConverter:
             if value is not None and types is not None:
                 self._stand_ins.add(value)
             scope.define(name, value)
+
+
+class _Subgraphs:
+    """The subgraphs of a node."""
+
+    def __init__(
+        self, converter: GraphConverter, scope: Scope, opsets: Mapping[str, int], where: str
+    ):
+        self._converter = converter
+        self._around = scope, opsets, where
+
+    def run(self, graph: GraphProto, values: Sequence[SSAValue]) -> list[SSAValue]:
+        return self._converter.subgraph(graph, values, *self._around)
+
+    def body(
+        self,
+        graph: GraphProto,
+        types: Sequence[Attribute],
+        arguments: Callable[[Sequence[SSAValue]], Sequence[SSAValue]] = list,
+    ) -> ConvertedBody:
+        converter, build = self._converter, self._converter.builder
+        block = Block(arg_types=types)
+        problems, exceeded = len(converter.problems), build.exceeded
+        build.exceeded = []
+        try:
+            with build.inside(block):
+                results = self.run(graph, arguments(block.args))
+                flag = build.any_exceeded()
+        except Reported:
+            if found := converter.problems[problems:]:
+                del converter.problems[problems:]
+                raise Unsupported(found[0]) from None
+            raise
+        except ModelError as error:
+            # a branch that is not taken may be wrong for the shapes of these inputs
+            raise Unsupported(str(error)) from error
+        finally:
+            build.exceeded = exceeded
+        for value in results:
+            if not isinstance(value.type, TensorType):
+                raise Unsupported("a sequence is the result of a body")
+        return ConvertedBody(block, results, flag)
 
 
 def _definition(proto: NodeProto, opsets: Mapping[str, int]) -> tuple[OpSchema | None, str, int]:

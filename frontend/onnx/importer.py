@@ -26,7 +26,10 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...errors import ModelError, UnsupportedError, ValuesNeededError
 from . import ops  # noqa: F401  (registers the converters)
-from .builder import Counted, GraphBuilder, Indices
+from .bodies import erase_dead
+from .builder import Counted, Exceeded, GraphBuilder, Indices
+from .computed_indices import computed_ranges
+from .control_flow import LIMIT
 from .cut import cut
 from .functions import Functions
 from .graph import GraphConverter, Scope
@@ -48,6 +51,7 @@ def import_onnx(
     max_elements: int = MAX_ELEMENTS,
     external: set[str] | None = None,
     values: Mapping[str, np.ndarray] | None = None,
+    parameters: bool = False,
 ) -> ModuleOp:
     """
     Returns a module with the model's graph as `func.func @main`.
@@ -61,7 +65,8 @@ def import_onnx(
     of the inputs; a dimension without a name is called `<input>_dim<index>`. No tensor may have
     more than `max_elements` elements. The paths of files of external data are added to `external`.
     `values` of some inputs, which have their types, are constants in the graph; the inputs stay,
-    without users.
+    without users. With `parameters`, initializers of floats that have a dimension are not folded,
+    and their constants carry ONNX's names as `glow.name`.
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect:
@@ -80,6 +85,8 @@ def import_onnx(
     types, problems = input_types(inputs, sizes, max_elements)
     block = Block(arg_types=[t for t in types.values() if t is not None])
     builder = GraphBuilder(block, max_elements)
+    if parameters:
+        builder.parameters = set()
     weights = WeightReader(loaded, max_elements)
     scope = Scope(builder, weights, declared_types([*graph.value_info, *graph.output]))
     scope.initializers = initializers
@@ -193,15 +200,19 @@ def _module(
     names, outputs = [name for name, _ in named], [value for _, value in named]
     counted = [builder.counted.get(value) for value in outputs]
     counts = list(dict.fromkeys(each.count for each in counted if each is not None))
-    results = [*outputs, *counts]
-    _erase_dead(block, results)
+    limit = builder.any_exceeded()
+    flags = [] if limit is None else [limit.flag]
+    erase_dead(block, [*outputs, *counts, *flags])
+    extremes = computed_ranges(builder, [*outputs, *counts])
+    results = [*outputs, *counts, *extremes, *flags]
+    about = _with_extremes(_with_counts(names, counted, counts), extremes)
     block.add_op(ReturnOp(*results))
     function = FuncOp(
         "main",
         (block.arg_types, [r.type for r in results]),
         Region(block),
         arg_attrs=_with_ranges(_arguments(inputs, builder), block, builder.indices),
-        res_attrs=_with_counts(names, counted, counts),
+        res_attrs=_with_limit(about, limit),
     )
     if graph.name:
         function.attributes["glow.model"] = StringAttr(graph.name)
@@ -229,13 +240,43 @@ def _with_counts(
     return ArrayAttr(found)
 
 
+def _with_limit(
+    attributes: ArrayAttr[DictionaryAttr], limit: Exceeded | None
+) -> ArrayAttr[DictionaryAttr]:
+    """Returns the attributes of results, of which the last may say that a loop does not end."""
+    if limit is None:
+        return attributes
+    names = [about.data["glow.name"] for about in attributes]
+    name = StringAttr("limit")
+    while name in names:
+        name = StringAttr(f"{name.data}_")
+    message = f"{limit.loops}: not at its end after {LIMIT} steps"
+    about = DictionaryAttr({"glow.name": name, "glow.limit": StringAttr(message)})
+    return ArrayAttr([*attributes, about])
+
+
+def _with_extremes(
+    promised: ArrayAttr[DictionaryAttr], extremes: Mapping[SSAValue, Sequence[Indices]]
+) -> ArrayAttr[DictionaryAttr]:
+    """Returns the attributes of results, of which the last ones are extremes of indices."""
+    found, names = list(promised), {about.data["glow.name"] for about in promised}
+    for ranges in extremes.values():
+        name = f"extremes of indices of {', '.join(dict.fromkeys(r.user for r in ranges))}"
+        while StringAttr(name) in names:
+            name += "_"
+        names.add(StringAttr(name))
+        checked = ArrayAttr([_range_attribute(each) for each in ranges])
+        found.append(DictionaryAttr({"glow.name": StringAttr(name), "glow.ranges": checked}))
+    return ArrayAttr(found)
+
+
 def _with_ranges(
     names: ArrayAttr[DictionaryAttr], block: Block, indices: Sequence[Indices]
 ) -> ArrayAttr[DictionaryAttr]:
     """Returns the attributes of arguments with the ranges of the indices in them."""
     found = [dict(about.data) for about in names.data]
     for argument, about in zip(block.args, found, strict=True):
-        ranges = [_range_attribute(each) for each in indices if each.argument is argument]
+        ranges = [_range_attribute(each) for each in indices if each.value is argument]
         if ranges:
             about["glow.ranges"] = ArrayAttr(ranges)
     return ArrayAttr([DictionaryAttr(about) for about in found])
@@ -251,16 +292,9 @@ def _range_attribute(of: Indices) -> DictionaryAttr:
         entries["total"] = IntegerAttr(of.total, i64)
     if of.ascending:
         entries["ascending"] = UnitAttr()
+    if of.what is not None:
+        entries["what"] = StringAttr(of.what)
     return DictionaryAttr(entries)
-
-
-def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:
-    """Removes nodes that were only used to compute shapes."""
-    kept = set(results)
-    for op in reversed(list(block.ops)):
-        if not any(r in kept or r.uses for r in op.results):
-            op.detach()
-            op.erase()
 
 
 def _arguments(names: Sequence[str], builder: GraphBuilder) -> ArrayAttr[DictionaryAttr]:

@@ -238,7 +238,7 @@ def not_constant(what: str, value: SSAValue, build: GraphBuilder) -> Unsupported
         met.update(new)
         pending += new
     inputs = [v for v in met if isinstance(v.owner, Block)]
-    if any(v.owner is not build.block for v in inputs) or not isinstance(value.type, TensorType):
+    if any(v.owner is not build.graph for v in inputs) or not isinstance(value.type, TensorType):
         return Unsupported(message)
     if all(size(v) <= DECIDING_ELEMENTS and v is not build.random for v in inputs):
         return NotConstant(message, inputs)

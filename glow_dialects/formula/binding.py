@@ -21,14 +21,14 @@ from .problem import FormulaError
 from .statement import (
     Affine,
     Constant,
-    Kind,
     Loop,
+    NumberKind,
     Stage,
     Statement,
     affine,
 )
 from .syntax import (
-    Access,
+    ElementAccess,
     Expression,
     Limit,
     Name,
@@ -105,11 +105,11 @@ class _Binder(Values):
             )
         return Statement((*stages, last), tuple(self.types.values()), element, self.text)
 
-    def _element(self, found: Kind | Attribute) -> Attribute:
+    def _element(self, found: NumberKind | Attribute) -> Attribute:
         """
         Returns the element type of a result that is not declared; 16-bit floats stay 16-bit floats.
         """
-        if isinstance(found, Kind):
+        if isinstance(found, NumberKind):
             at = self.formula.result.at
             self.fail("the element type of the result is not known: convert it, as with f32", at)
         elements = {element_of(t) for t in self.types.values()}
@@ -187,7 +187,7 @@ class _Binder(Values):
         ]
         return any(rule(explicit) for rule in rules)
 
-    def _expanded(self) -> Iterator[tuple[Access, Expression, int | None, int, int]]:
+    def _expanded(self) -> Iterator[tuple[ElementAccess, Expression, int | None, int, int]]:
         """
         Yields each index of each read: access, index, which of a pack, dimension, size (if known).
         """

@@ -13,7 +13,7 @@ from typing import NoReturn, TypeAlias
 
 from .problem import FormulaError
 from .statement import Affine, Loop
-from .syntax import Access, Call, Equation, Expression, Formula, Index, Name, parts_of
+from .syntax import Call, ElementAccess, Equation, Expression, Formula, Index, Name, parts_of
 
 Value: TypeAlias = "int | float | tuple[int, ...] | tuple[float, ...]"
 UNKNOWN = -1
@@ -83,7 +83,7 @@ class Indices:
         """
         if isinstance(e, Name):
             return [e] if e.name in self.packs else []
-        if isinstance(e, Access) or (isinstance(e, Call) and e.function == "count"):
+        if isinstance(e, ElementAccess) or (isinstance(e, Call) and e.function == "count"):
             return []
         return [n for part in parts_of(e) for n in self.packs_in(part)]
 

@@ -30,11 +30,11 @@ from typing import NamedTuple, NoReturn
 from .problem import FormulaError
 from .syntax import (
     REDUCTIONS,
-    Access,
     Binary,
     Bound,
     Call,
     Choice,
+    ElementAccess,
     Equation,
     Expression,
     Formula,
@@ -282,7 +282,7 @@ class _Parser:
     def _number(self, token: _Token) -> Number:
         return Number(int(token.text) if token.text.isdigit() else float(token.text), token.at)
 
-    def _access(self, name: _Token) -> Access:
+    def _access(self, name: _Token) -> ElementAccess:
         self._expect("[")
         indices = self._indices()
         outside = None
@@ -291,7 +291,7 @@ class _Parser:
             self._expect(":")
             outside = self._expression()
         self._expect("]")
-        return Access(name.text, indices, outside, name.at)
+        return ElementAccess(name.text, indices, outside, name.at)
 
     def _call(self, name: _Token) -> Call:
         self._expect("(")

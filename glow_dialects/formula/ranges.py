@@ -16,8 +16,8 @@ from .statement import (
     Constant,
     Convert,
     IndexOp,
-    Kind,
     LoopValue,
+    NumberKind,
     Read,
     Reduce,
     Term,
@@ -42,7 +42,11 @@ def interval(term: Term) -> Interval:
         case Convert():
             low, high = interval(term.operand)
             # casts of integers are exact; the result of casts of other types is not known
-            return (low, high) if term.operand.type is Kind.INTEGER else _stored(term.operand.type)
+            return (
+                (low, high)
+                if term.operand.type is NumberKind.INTEGER
+                else _stored(term.operand.type)
+            )
         case Apply():
             rule = _RULES.get(term.kind)
             return ANYTHING if rule is None else rule(*map(interval, term.arguments))
@@ -61,9 +65,9 @@ def of_affine(form: Affine) -> Interval:
     )
 
 
-def _stored(t: Kind | Attribute) -> Interval:
+def _stored(t: NumberKind | Attribute) -> Interval:
     """Returns the range of values that memory may hold."""
-    return ANYTHING if isinstance(t, Kind) else stored_values(t)
+    return ANYTHING if isinstance(t, NumberKind) else stored_values(t)
 
 
 def _product(a: Interval, b: Interval) -> Interval:

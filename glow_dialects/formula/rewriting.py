@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .syntax import (
-    Access,
     Binary,
     Call,
     Choice,
+    ElementAccess,
     Equation,
     Expression,
     Formula,
@@ -32,7 +32,7 @@ def with_order(formula: Formula, name: str, order: Sequence[int]) -> Formula | N
     bounds = [b.size for e in equations for b in e.all_bounds if b.size is not None]
     bounds += [side for e in equations for limit in e.limits for side in (limit.left, limit.right)]
     for e in (part for whole in (*(e.value for e in equations), *bounds) for part in inside(whole)):
-        if isinstance(e, Access) and e.name == name:
+        if isinstance(e, ElementAccess) and e.name == name:
             if len(e.indices) != len(order) or not all(map(_is_plain, e.indices)):
                 return None
         if isinstance(e, Call) and e.function == "size" and Name(name) in e.arguments:
@@ -64,7 +64,7 @@ class _Order:
 
     def visit(self, e: Expression) -> Expression:
         match e:
-            case Access():
+            case ElementAccess():
                 return self._access(e)
             case Call():
                 return replace(e, arguments=tuple(map(self.visit, e.arguments)))
@@ -80,7 +80,7 @@ class _Order:
             case Number() | Name():
                 return e
 
-    def _access(self, e: Access) -> Access:
+    def _access(self, e: ElementAccess) -> ElementAccess:
         indices = [Index(self.visit(i.value), i.dims) for i in e.indices]
         if e.name == self._name:
             there = dict(zip(self._order, indices, strict=True))

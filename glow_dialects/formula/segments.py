@@ -26,9 +26,9 @@ from .statement import (
     Apply,
     Constant,
     Convert,
-    Kind,
     Loop,
     LoopValue,
+    NumberKind,
     Read,
     Reduce,
     Stage,
@@ -111,10 +111,10 @@ def _forms(term: Term, combine: Primitive) -> Iterator[Affine]:
             return
 
 
-def _is_identity(value: float, combine: Primitive, t: Kind | Attribute) -> bool:
+def _is_identity(value: float, combine: Primitive, t: NumberKind | Attribute) -> bool:
     if combine is Primitive.ADD or combine is Primitive.MUL:
         return value == (0 if combine is Primitive.ADD else 1)
-    if isinstance(t, Kind):
+    if isinstance(t, NumberKind):
         return False
     low, high = stored_values(t)
     return value <= low if combine is Primitive.MAXIMUM else value >= high
@@ -150,7 +150,7 @@ def _unless_known(form: Affine) -> Iterator[Affine]:
 
 
 def _difference(a: Term, b: Term) -> Affine | None:
-    return affine(Apply(Kind.INTEGER, a.at, Primitive.SUB, (a, b)))
+    return affine(Apply(NumberKind.INTEGER, a.at, Primitive.SUB, (a, b)))
 
 
 def _cuts(stage: Stage, bounds: Sequence[_Bound]) -> list[list[_Ranges]] | None:
@@ -241,9 +241,9 @@ class _Change:
         match term:
             case LoopValue() if term.loop in self._loops:
                 first, loop = self._loops[term.loop]
-                start = Constant(Kind.INTEGER, term.at, first)
+                start = Constant(NumberKind.INTEGER, term.at, first)
                 value = replace(term, loop=loop)
-                return Apply(Kind.INTEGER, term.at, Primitive.ADD, (value, start))
+                return Apply(NumberKind.INTEGER, term.at, Primitive.ADD, (value, start))
             case Read():
                 indices = tuple(map(self.visit, term.indices))
                 outside = None if term.outside is None else self.visit(term.outside)
@@ -281,8 +281,8 @@ def _applied(term: Apply) -> Term:
     return term
 
 
-def _is_real(t: Kind | Attribute) -> bool:
-    return t is Kind.REAL if isinstance(t, Kind) else is_float(t)
+def _is_real(t: NumberKind | Attribute) -> bool:
+    return t is NumberKind.REAL if isinstance(t, NumberKind) else is_float(t)
 
 
 def _converted(term: Convert) -> Term:

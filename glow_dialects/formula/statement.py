@@ -21,7 +21,7 @@ from xdsl.ir import Attribute
 from ..scalar import Primitive
 
 
-class Kind(StrEnum):
+class NumberKind(StrEnum):
     """
     The type of a term that no operand determines: it adapts to the terms that it is combined with.
     """
@@ -32,7 +32,7 @@ class Kind(StrEnum):
     """Other numbers; they compute in f64."""
 
 
-Type: TypeAlias = "Kind | Attribute"
+Type: TypeAlias = "NumberKind | Attribute"
 """A kind, or the element type in which a term computes."""
 
 
@@ -208,7 +208,9 @@ def affine(term: Term) -> Affine | None:
             return Affine({}, term.value)
         case LoopValue():
             return Affine({term.loop: 1})
-        case Convert() if term.type is Kind.INTEGER and term.operand.type is Kind.INTEGER:
+        case Convert() if (
+            term.type is NumberKind.INTEGER and term.operand.type is NumberKind.INTEGER
+        ):
             return affine(term.operand)
         case Apply(kind=Primitive.NEG):
             return _scaled(affine(term.arguments[0]), -1)

@@ -66,7 +66,7 @@ class Index:
 
 
 @dataclass(frozen=True)
-class Access:
+class ElementAccess:
     """An element of an operand or of an intermediate value."""
 
     name: str
@@ -172,13 +172,13 @@ class Reduction:
         return f"{self.kind}({', '.join(map(str, self.bounds))}) {body}"
 
 
-Expression: TypeAlias = Number | Name | Access | Call | Unary | Binary | Choice | Reduction
+Expression: TypeAlias = Number | Name | ElementAccess | Call | Unary | Binary | Choice | Reduction
 
 
 def parts_of(e: Expression) -> Sequence[Expression]:
     """Returns the expressions directly inside of one."""
     match e:
-        case Access():
+        case ElementAccess():
             inside = [i.value for i in e.indices]
             return inside if e.outside is None else [*inside, e.outside]
         case Call():
@@ -214,9 +214,9 @@ class Equation:
     at: int = _at()
 
     @cached_property
-    def accesses(self) -> list[Access]:
+    def accesses(self) -> list[ElementAccess]:
         """The accesses on the right side."""
-        return [e for e in inside(self.value) if isinstance(e, Access)]
+        return [e for e in inside(self.value) if isinstance(e, ElementAccess)]
 
     @cached_property
     def all_bounds(self) -> list[Bound]:

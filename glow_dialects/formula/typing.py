@@ -30,7 +30,7 @@ from xdsl.ir import Attribute
 
 from ..elements import compute_type, is_float, is_integer
 from ..scalar import Primitive
-from .statement import Apply, Constant, Convert, IndexOp, Kind, Term, Type
+from .statement import Apply, Constant, Convert, IndexOp, NumberKind, Term, Type
 
 CONVERSIONS: Mapping[str, Attribute] = {
     str(t): t
@@ -85,13 +85,13 @@ class Mismatch(Exception):
 
 
 def described(t: Type) -> str:
-    if isinstance(t, Kind):
-        return "an index" if t is Kind.INTEGER else "a number"
+    if isinstance(t, NumberKind):
+        return "an index" if t is NumberKind.INTEGER else "a number"
     return "a condition" if t == i1 else str(t)
 
 
 def constant(value: float, at: int) -> Constant:
-    return Constant(Kind.INTEGER if isinstance(value, int) else Kind.REAL, at, value)
+    return Constant(NumberKind.INTEGER if isinstance(value, int) else NumberKind.REAL, at, value)
 
 
 def true(at: int) -> Constant:
@@ -102,12 +102,12 @@ def adapted(term: Term, t: Type) -> Term:
     """Returns a term of a kind in another type, if it can be one."""
     if term.type == t:
         return term
-    if not isinstance(term.type, Kind):
+    if not isinstance(term.type, NumberKind):
         target = t if str(t) in CONVERSIONS else f32
         remedy = "compare it, as in x > 0" if t == i1 else f"convert it, as with {target}(...)"
         raise Mismatch(f"expected {described(t)}, found {described(term.type)}; {remedy}")
     whole = isinstance(t, Attribute) and is_integer(t)
-    if t == i1 or (whole and term.type is Kind.REAL) or t is Kind.INTEGER:
+    if t == i1 or (whole and term.type is NumberKind.REAL) or t is NumberKind.INTEGER:
         raise Mismatch(f"expected {described(t)}, found {described(term.type)}")
     if isinstance(term, Constant):
         value = int(term.value) if whole else float(term.value)
@@ -119,11 +119,11 @@ def unified(a: Term, b: Term) -> tuple[Term, Term]:
     """Returns two terms in the one type that both can have."""
     if a.type == b.type:
         return a, b
-    if isinstance(a.type, Kind) and isinstance(b.type, Kind):
-        return adapted(a, Kind.REAL), adapted(b, Kind.REAL)
-    if isinstance(a.type, Kind):
+    if isinstance(a.type, NumberKind) and isinstance(b.type, NumberKind):
+        return adapted(a, NumberKind.REAL), adapted(b, NumberKind.REAL)
+    if isinstance(a.type, NumberKind):
         return adapted(a, b.type), b
-    if isinstance(b.type, Kind):
+    if isinstance(b.type, NumberKind):
         return a, adapted(b, a.type)
     target = next((t for t in (a.type, b.type) if is_float(t)), f32)
     raise Mismatch(
@@ -137,7 +137,7 @@ def applied(kind: Primitive | IndexOp, t: Type, at: int, *arguments: Term) -> Te
     Returns an operation on terms whose types fit, done at once on constants without element type.
     """
     values = [a.value for a in arguments if isinstance(a, Constant)]
-    if len(values) == len(arguments) and isinstance(t, Kind) and kind in _FOLDED:
+    if len(values) == len(arguments) and isinstance(t, NumberKind) and kind in _FOLDED:
         return Constant(t, at, _folded(kind, values))
     return Apply(t, at, kind, arguments)
 
@@ -161,13 +161,13 @@ def arithmetic(sign: str, a: Term, b: Term, at: int) -> Term:
     if a.type == i1:
         raise Mismatch(f"expected numbers for {sign!r}, found conditions")
     if sign in INDEX_OPERATORS:
-        if a.type is not Kind.INTEGER or not isinstance(b, Constant) or b.value < 1:
+        if a.type is not NumberKind.INTEGER or not isinstance(b, Constant) or b.value < 1:
             raise Mismatch(f"expected an index and a positive whole number for {sign!r}")
-        return applied(INDEX_OPERATORS[sign], Kind.INTEGER, at, a, b)
-    if sign in ("/", "**") and a.type is Kind.INTEGER:
+        return applied(INDEX_OPERATORS[sign], NumberKind.INTEGER, at, a, b)
+    if sign in ("/", "**") and a.type is NumberKind.INTEGER:
         exact = sign == "**" and isinstance(b, Constant) and b.value >= 0
         if not (exact and isinstance(a, Constant)):
-            a, b = adapted(a, Kind.REAL), adapted(b, Kind.REAL)
+            a, b = adapted(a, NumberKind.REAL), adapted(b, NumberKind.REAL)
     if sign == "**" and isinstance(a.type, Attribute) and is_integer(a.type):
         raise Mismatch(f"expected floats for '**', found {a.type}")
     if sign == "**" and isinstance(b, Constant) and b.value == 2:
@@ -209,10 +209,12 @@ def function(name: str, a: Term, at: int) -> Term:
     if name == "abs":
         return applied(Primitive.ABS, a.type, at, a)
     if name in ROUNDINGS:
-        if a.type is Kind.INTEGER:
+        if a.type is NumberKind.INTEGER:
             return a
-        return applied(ROUNDINGS[name], Kind.INTEGER if a.type is Kind.REAL else a.type, at, a)
-    a = adapted(a, Kind.REAL) if isinstance(a.type, Kind) else a
+        return applied(
+            ROUNDINGS[name], NumberKind.INTEGER if a.type is NumberKind.REAL else a.type, at, a
+        )
+    a = adapted(a, NumberKind.REAL) if isinstance(a.type, NumberKind) else a
     if isinstance(a.type, Attribute) and not is_float(a.type):
         raise Mismatch(f"expected a float for {name}, found {a.type}; convert it, as with f32(...)")
     return applied(FLOAT_FUNCTIONS[name], a.type, at, a)

@@ -19,12 +19,12 @@ from .indices import UNKNOWN, Indices, Value, equations_of
 from .parser import parse
 from .problem import FormulaError
 from .ranges import interval
-from .statement import Constant, Convert, Kind, Loop, LoopValue, Read, Reduce, Stage, Term
+from .statement import Constant, Convert, Loop, LoopValue, NumberKind, Read, Reduce, Stage, Term
 from .syntax import (
-    Access,
     Binary,
     Call,
     Choice,
+    ElementAccess,
     Equation,
     Expression,
     Index,
@@ -82,7 +82,7 @@ class Values(abc.ABC):
     def is_index(self, name: Name) -> bool:
         return name.name in self.indices.packs or (name.name, None) in self.indices.loops
 
-    def shape_of(self, e: Access) -> tuple[int, ...]:
+    def shape_of(self, e: ElementAccess) -> tuple[int, ...]:
         if e.name in self.types:
             return shape_of(self.types[e.name])
         if e.name not in self.equations:
@@ -118,7 +118,7 @@ class Values(abc.ABC):
                 return typing.constant(e.value, e.at)
             case Name():
                 return self._named(e)
-            case Access():
+            case ElementAccess():
                 return self._read(e)
             case Call():
                 return self._call(e)
@@ -147,7 +147,7 @@ class Values(abc.ABC):
                 self.fail(
                     f"index {e.name} is neither an index of the left side nor reduced here", e.at
                 )
-            return LoopValue(Kind.INTEGER, e.at, loop)
+            return LoopValue(NumberKind.INTEGER, e.at, loop)
         if e.name not in self.names:
             if e.name in self.types or e.name in self.equations:
                 self.fail(f"expected indices in brackets after {e.name}", e.at)
@@ -308,7 +308,7 @@ class Values(abc.ABC):
             self.scope = set(self.indices.loops.values())
         term = self.value(e)
         self.place, self.in_index, self.scope = saved
-        if term.type is not Kind.INTEGER:
+        if term.type is not NumberKind.INTEGER:
             self.fail(
                 f"expected an index, found {typing.described(term.type)}; round it, as with "
                 "floor(...)",
@@ -316,7 +316,7 @@ class Values(abc.ABC):
             )
         return term
 
-    def _read(self, e: Access) -> Term:
+    def _read(self, e: ElementAccess) -> Term:
         if e.name in self.names:
             return self._number_at(e)
         shape = self.shape_of(e)
@@ -338,13 +338,13 @@ class Values(abc.ABC):
         return Convert(self.computes, e.at, term) if wider and self.computes else term
 
     def _as_index(self, term: Read) -> Term:
-        if term.type is Kind.INTEGER:
+        if term.type is NumberKind.INTEGER:
             return term
-        if isinstance(term.type, Kind) or is_float(term.type) or term.type == i1:
+        if isinstance(term.type, NumberKind) or is_float(term.type) or term.type == i1:
             self.fail(f"expected whole numbers as indices, found {term.type}", term.at)
-        return Convert(Kind.INTEGER, term.at, term)
+        return Convert(NumberKind.INTEGER, term.at, term)
 
-    def _number_at(self, e: Access) -> Term:
+    def _number_at(self, e: ElementAccess) -> Term:
         """Returns `strides[0]`"""
         values = self.names[e.name]
         index = self.value(e.indices[0].value) if len(e.indices) == 1 else None
@@ -353,7 +353,7 @@ class Values(abc.ABC):
             self.fail(f"expected a number from a list: {e.name} is {values}", e.at)
         return typing.constant(values[int(number)], e.at)  # pyright: ignore
 
-    def _expect_inside(self, e: Access, term: Read) -> None:
+    def _expect_inside(self, e: ElementAccess, term: Read) -> None:
         for dimension, (index, size) in enumerate(zip(term.indices, term.shape, strict=True)):
             if any(loop.size == 0 for loop in index.loops):
                 continue
@@ -371,6 +371,10 @@ class Values(abc.ABC):
 
 def _as_stored(e: Expression, value: Term) -> Term:
     """Returns an element that is read, without the conversion to the type in which it computes."""
-    if isinstance(e, Access) and isinstance(value, Convert) and isinstance(value.type, Attribute):
+    if (
+        isinstance(e, ElementAccess)
+        and isinstance(value, Convert)
+        and isinstance(value.type, Attribute)
+    ):
         return value.operand if isinstance(value.operand, Read) else value
     return value

@@ -16,6 +16,7 @@ from . import (
     arithmetic,
     attention,
     constant,
+    control,
     convolution,
     embedding,
     generic,
@@ -47,8 +48,15 @@ NODES: list[type[Node]] = nodes_of(
     *(resampling, padding, recurrent, generic),
     *(inverse_functions, indexing, narrow_weights, embedding, selection, trees, random),
 )
+OTHERS: list[type[IRDLOperation]] = [
+    profile.ProfileOp,
+    *(control.IfOp, control.LoopOp, control.YieldOp),
+]
+"""Operations that are not nodes: they observe values, or have graphs as bodies."""
 GLOW = Dialect(
-    "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]
+    "glow",
+    [*list[type[IRDLOperation]](NODES), *OTHERS],
+    [BlobAttr, MachineAttr],
 )  # pyright: ignore
 
 __all__ = ["GLOW", "NODES", "DataParallel", "Node"]

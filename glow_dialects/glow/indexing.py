@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..formula.indices import Value
 
 REDUCTIONS = ("none", "add", "mul", "max", "min")
-"""What a scatter does with an element and an update of it; `none` replaces the element."""
+"""The combinations of an element and an update in a scatter; `none` replaces the element."""
 
 
 def expect_indices(call: Call, operand: int) -> None:
@@ -215,7 +215,7 @@ class Cumulative(Structured, abc.ABC):
     COMBINES: ClassVar[str]
     """The word for it in formulas."""
     IDENTITY: ClassVar[int]
-    """What the combination of nothing is."""
+    """The result of the combination for no elements."""
 
     @classmethod
     def formula_of(cls, call: Call) -> str:

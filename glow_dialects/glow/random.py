@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1
+from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from ..elements import WORD
 from ..operator import Call
 from ..scalar import Expr, Primitive, apply, arguments
 from .base import DataParallel
 
-WORD = IntegerType(32, Signedness.UNSIGNED)
 _PARITY = 0x1BD11BDA
 _ROTATIONS: Sequence[Sequence[int]] = ((13, 15, 26, 6), (17, 29, 16, 24))
 _ROUNDS = 20

@@ -70,6 +70,14 @@ class Structured(Node, abc.ABC):
         return call.element(0)
 
     @classmethod
+    def result_rank(cls, call: Call) -> int:
+        """
+        Returns the rank of the result, as far as the lengths of properties follow from it; by
+        default that of the first operand.
+        """
+        return len(call.shape(0))
+
+    @classmethod
     def computes(cls, call: Call) -> Attribute:
         """Returns the type in which elements are computed; by default that of the result."""
         results = call.results
@@ -160,8 +168,7 @@ def _check_properties(call: Call) -> None:
     for name, found in definition.properties.items():
         constraint = found.constr
         if isinstance(constraint, PerDimension):
-            # the first operand has the rank of the result
-            expect_length(call, name, constraint.length(len(call.shape(0))))
+            expect_length(call, name, constraint.length(operator.result_rank(call)))
             if constraint.least is not None:
                 expect_at_least(call, name, constraint.least)
 

@@ -9,8 +9,8 @@ block `c // b`, lane `c % b`. Where `b` does not divide C, the last block has la
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
@@ -18,7 +18,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 
 from ..glow.base import AcceptsEpilogue, Node
 from ..glow.convolution import window, window_extent
-from ..glow.pooling import AvgPool, MaxPool
+from ..glow.pooling import AvgPool, MaxPool, Pool
+from ..glow.structured import Structured
 from ..operator import (
     Call,
     expect_at_least,
@@ -27,11 +28,13 @@ from ..operator import (
     expect_product,
     expect_rank,
     expect_same_element,
-    expect_shape,
     is_narrow_integer,
     with_shape,
 )
 from ..syntax import PerDimension
+
+if TYPE_CHECKING:
+    from ..formula.indices import Value
 
 
 def num_blocks(channels: int, block: int) -> int:
@@ -126,8 +129,39 @@ class Windowed(Node, abc.ABC):
         return counts
 
 
+class BlockedConvolution(Windowed, Structured, abc.ABC):
+    """The base of convolutions of blocked tensors that are stated as formulas."""
+
+    KERNEL_AT: ClassVar[int]
+    """The first dimension of the filter that is one of the window."""
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        return {**super().numbers(call), "sizes": cls._sizes(call)}
+
+    @classmethod
+    def result_rank(cls, call: Call) -> int:
+        return len(call.ints("strides")) + 3
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        n = len(call.ints("strides"))
+        expect_rank(call, 0, cls.ranks(n), "an input")
+        kernel = call.shape(1)[cls.KERNEL_AT : cls.KERNEL_AT + n]
+        cls._counts(call, cls._sizes(call), kernel)
+
+    @classmethod
+    def ranks(cls, spatial: int) -> range:
+        """Returns the ranks that an input with so many spatial dimensions may have."""
+        return range(spatial + 3, spatial + 4)
+
+    @classmethod
+    def _sizes(cls, call: Call) -> tuple[int, ...]:
+        return call.shape(0)[2 : 2 + len(call.ints("strides"))]
+
+
 @irdl_op_definition
-class BlockedConvolutionOp(Windowed):
+class BlockedConvolutionOp(BlockedConvolution):
     """
     Convolution of a blocked `input` [N, C / b, *spatial, b] without padding.
 
@@ -143,27 +177,27 @@ class BlockedConvolutionOp(Windowed):
     """
 
     name = "glow_cpu.blocked_convolution"
+    KERNEL_AT: ClassVar[int] = 2
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_same_element(call)
+    def formula_of(cls, call: Call) -> str:
+        c = ", c" if is_blocked_input(call) else ""
+        return f"""
+            result[n, ob, w.., o] = (sum(cb, k..{c})
+                input[n, cb, w.. * strides + k.. * dilations{c}] * filter[ob, cb, k..{c}, o]
+            ) + bias[ob, o]
+            for w.. * strides + k.. * dilations < sizes
+        """
+
+    @classmethod
+    def ranks(cls, spatial: int) -> range:
+        return range(spatial + 2, spatial + 4)
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        expect_same_element(call)
         expect_float(call)
-        n = len(call.ints("strides"))
-        if is_blocked_input(call):
-            batch, channels, *sizes, lanes = expect_rank(call, 0, n + 3, "a blocked input")
-            blocks, inputs, *kernel, rows, block = expect_rank(call, 1, n + 4, "a filter")
-        else:
-            batch, channels, *sizes = expect_rank(call, 0, n + 2, "a plain input")
-            blocks, inputs, *kernel, block = expect_rank(call, 1, n + 3, "a filter")
-            rows = lanes = 1
-        expect_shape(call, 2, (blocks, block), "a bias")
-        if (channels, lanes) != (inputs, rows):
-            raise call.fail(
-                f"expected input and filter with the same channels, "
-                f"found input {call.operands[0]} and filter {call.operands[1]}"
-            )
-        counts = cls._counts(call, sizes, kernel)
-        return (with_shape(element, [batch, blocks, *counts, block]),)
+        super().check(call)
 
 
 def is_blocked_input(call: Call) -> bool:
@@ -172,7 +206,7 @@ def is_blocked_input(call: Call) -> bool:
 
 
 @irdl_op_definition
-class BlockedDepthwiseConvolutionOp(Windowed):
+class BlockedDepthwiseConvolutionOp(BlockedConvolution):
     """
     Convolution of each channel of `input` [N, C / b, *spatial, b] with a filter of its own.
 
@@ -187,27 +221,36 @@ class BlockedDepthwiseConvolutionOp(Windowed):
     """
 
     name = "glow_cpu.blocked_depthwise_convolution"
+    KERNEL_AT: ClassVar[int] = 1
+    FORMULA: ClassVar[str] = """
+        result[n, b, w.., c] = (sum(k..)
+            input[n, b, w.. * strides + k.. * dilations, c] * filter[b, k.., c]) + bias[b, c]
+        for w.. * strides + k.. * dilations < sizes
+    """
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_product(call, addend=2)
+    def result_element(cls, call: Call) -> Attribute:
+        return expect_product(call, addend=2)
+
+    @classmethod
+    def check(cls, call: Call) -> None:
         if not is_narrow_integer(call.element(0)):
             expect_float(call)
-        n = len(call.ints("strides"))
-        batch, blocks, *sizes, block = expect_rank(call, 0, n + 3, "a blocked input")
-        found, *kernel, lanes = expect_rank(call, 1, n + 2, "a filter")
-        expect_shape(call, 2, (blocks, block), "a bias")
-        if (found, lanes) != (blocks, block):
-            raise call.fail(
-                f"expected input and filter with the same channels, "
-                f"found input {call.operands[0]} and filter {call.operands[1]}"
-            )
-        counts = cls._counts(call, sizes, kernel)
-        return (with_shape(element, [batch, blocks, *counts, block]),)
+        super().check(call)
+
+
+class BlockedPool(Pool, abc.ABC):
+    """The base of pools of blocked tensors: one dimension more is not spatial."""
+
+    RANKS: ClassVar[range] = range(4, 7)
+    LANES: ClassVar[str] = ", l"
+
+    strides, pads, dilations = window(besides=3)
+    kernel = prop_def(PerDimension(None, besides=3, least=1))
 
 
 @irdl_op_definition
-class BlockedMaxPoolOp(MaxPool):
+class BlockedMaxPoolOp(BlockedPool, MaxPool):
     """
     `glow.max_pool` of a blocked tensor.
 
@@ -218,15 +261,10 @@ class BlockedMaxPoolOp(MaxPool):
     """
 
     name = "glow_cpu.blocked_max_pool"
-    RANKS: ClassVar[range] = range(4, 7)
-    LANES: ClassVar[str] = ", l"
-
-    strides, pads, dilations = window(besides=3)
-    kernel = prop_def(PerDimension(None, besides=3, least=1))
 
 
 @irdl_op_definition
-class BlockedAvgPoolOp(AvgPool):
+class BlockedAvgPoolOp(BlockedPool, AvgPool):
     """
     `glow.avg_pool` of a blocked tensor.
 
@@ -237,8 +275,3 @@ class BlockedAvgPoolOp(AvgPool):
     """
 
     name = "glow_cpu.blocked_avg_pool"
-    RANKS: ClassVar[range] = range(4, 7)
-    LANES: ClassVar[str] = ", l"
-
-    strides, pads, dilations = window(besides=3)
-    kernel = prop_def(PerDimension(None, besides=3, least=1))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
+from ..elements import WORD
 from ..glow.base import AcceptsEpilogue
 from ..glow.narrow_weights import expect_bits, unpacked_terms
 from ..glow.structured import Structured
 from ..operator import Call, expect_float, expect_rank
 
-WORD_BITS = 32
-WORD = IntegerType(WORD_BITS, Signedness.UNSIGNED)
+WORD_BITS = WORD.width.data
 
 
 @irdl_op_definition

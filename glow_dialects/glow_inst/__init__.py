@@ -12,6 +12,7 @@ from xdsl.ir import Dialect
 
 from ..glow.base import Node, OnlyMovesData
 from ..operators import OPERATORS
+from .control import IfInstruction, LoopInstruction
 from .instruction import OperatorInstruction, derive
 from .memory import AllocActivationOp, DeallocActivationOp, TensorViewOp, WeightOp
 from .stacked import CopyOp, StackedOp, YieldOp
@@ -31,6 +32,8 @@ GLOW_INST = Dialect(
         CopyOp,
         StackedOp,
         YieldOp,
+        IfInstruction,
+        LoopInstruction,
         *INSTRUCTIONS.values(),
     ],
 )

@@ -93,6 +93,10 @@ class Instruction(IRDLOperation, abc.ABC):
     def qualified_operands(self) -> Iterator[tuple[Qualifier, SSAValue]]:
         return zip(self.qualifiers(), self.operands, strict=True)
 
+    def accepts(self, index: int, t: MemRefType, buffer: SSAValue) -> bool:
+        """Returns whether operand `index` may be the view `t` of `buffer`."""
+        return True
+
     def written(self) -> list[SSAValue]:
         return [v for q, v in self.qualified_operands() if q.writes]
 

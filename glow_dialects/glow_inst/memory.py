@@ -4,6 +4,7 @@ The operations that define buffers: weights, activations, function arguments, an
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Set as AbstractSet
 
 from xdsl.dialects import func
@@ -45,6 +46,10 @@ _BYTES = IntegerAttr.constr(i64)
 
 NAME = "glow.name"
 QUALIFIER = "glow.qualifier"
+STATE = "glow.state"
+"""The attribute of an argument that is a state: the number of the result that is its next value."""
+RESULT = "glow.result"
+"""The attribute of an argument of a program that is a state: the name of that result."""
 
 
 def argument_attributes(argument: BlockArgument) -> dict[str, object]:
@@ -56,9 +61,29 @@ def argument_attributes(argument: BlockArgument) -> dict[str, object]:
     return dict(attributes.data) if isinstance(attributes, DictionaryAttr) else {}
 
 
+class QualifiesArguments(abc.ABC):
+    """An operation with programs as bodies, whose arguments it qualifies."""
+
+    @abc.abstractmethod
+    def argument_qualifier(self, argument: BlockArgument) -> str:
+        """Returns `in`, `out` or `inout`."""
+
+
+def argument_qualifier(argument: BlockArgument) -> str | None:
+    """
+    Returns how a program uses an argument: `in`, `out`, or, of a body, `inout`; None if nothing
+    says so.
+    """
+    owner = argument.block.parent_op()
+    if isinstance(owner, QualifiesArguments):
+        return owner.argument_qualifier(argument)
+    found = argument_attributes(argument).get(QUALIFIER)
+    return found.data if isinstance(found, StringAttr) else None
+
+
 def is_input(argument: BlockArgument) -> bool:
-    """Returns true for a function argument that may only be read."""
-    return argument_attributes(argument).get(QUALIFIER) == StringAttr("in")
+    """Returns true for an argument of a function or body that may only be read."""
+    return argument_qualifier(argument) == "in"
 
 
 @irdl_op_definition

@@ -17,7 +17,7 @@ from .nest import Nest
 
 
 @dataclass(frozen=True)
-class Part:
+class LoopPart:
     """Elements `start` to `stop - 1` of a loop, in tiles of `tile`, which divides them."""
 
     start: int
@@ -29,7 +29,7 @@ class Part:
         return (self.stop - self.start) // self.tile
 
 
-Parts = Mapping[Dim, Sequence[Part]]
+LoopParts = Mapping[Dim, Sequence[LoopPart]]
 """Parallel loops that are cut into parts, instead of tiles of one size."""
 
 
@@ -87,7 +87,7 @@ class VectorSchedule(Schedule):
     def step(self, dim: Dim) -> int:
         return self.tiles(dim) * (self.lanes if dim is self.vector else 1)
 
-    def parts_of(self, dim: Dim) -> Sequence[Part]:
+    def parts_of(self, dim: Dim) -> Sequence[LoopPart]:
         """Returns the parts of a parallel loop; none if its tiles have one size."""
         return ()
 
@@ -149,7 +149,7 @@ class Reducing(VectorSchedule):
     prefetch_distance: Mapping[int, int] = field(default_factory=dict)
     """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
     prefetch_lines: Lines | None = None
-    """What else each step prefetches."""
+    """Further elements that each step prefetches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,9 +204,9 @@ class GatheredDot(Reducing):
 
     kind: ClassVar = "gathered_dot"
 
-    parts: Parts = field(default_factory=dict)
+    parts: LoopParts = field(default_factory=dict)
 
-    def parts_of(self, dim: Dim) -> Sequence[Part]:
+    def parts_of(self, dim: Dim) -> Sequence[LoopPart]:
         return self.parts.get(dim, ())
 
 
@@ -221,7 +221,7 @@ class RegisterTile(Reducing):
 
     vectors: int
     """The number of vectors along `vector` in a block."""
-    parts: Parts = field(default_factory=dict)
+    parts: LoopParts = field(default_factory=dict)
     """The register tile: of blocks and of pixels, how many a tile has."""
     listed: Dim | None = None
     """The loop with parts, each tile of which has code of its own."""
@@ -240,7 +240,7 @@ class RegisterTile(Reducing):
     def tiles(self, dim: Dim) -> int:
         return self.vectors if dim is self.vector else 1
 
-    def parts_of(self, dim: Dim) -> Sequence[Part]:
+    def parts_of(self, dim: Dim) -> Sequence[LoopPart]:
         return self.parts.get(dim, ())
 
     def lists_tiles(self, dim: Dim) -> bool:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from .affine import Affine, Dim
-from .schedule import KINDS, Chunks, Finish, Lines, Part, Schedule, TileGroup, VectorSchedule
+from .schedule import KINDS, Chunks, Finish, Lines, LoopPart, Schedule, TileGroup, VectorSchedule
 from .text import Reader, Writer
 
 Write = Callable[[Writer, Any], None]
@@ -154,11 +154,11 @@ def _record(kind: type[Any]) -> tuple[Write, Read]:
     return put, take
 
 
-def _write_part(writer: Writer, part: Part) -> None:
+def _write_part(writer: Writer, part: LoopPart) -> None:
     writer.put(f"{part.start} to {part.stop} by {part.tile}")
 
 
-def _read_part(reader: Reader) -> Part:
+def _read_part(reader: Reader) -> LoopPart:
     parser = reader.parser
     position = parser.pos
     start = _integer(reader)
@@ -172,7 +172,7 @@ def _read_part(reader: Reader) -> Part:
             f"{tile}",
             position,
         )
-    return Part(start, stop, tile)
+    return LoopPart(start, stop, tile)
 
 
 def _write_finish(writer: Writer, finish: Finish) -> None:
@@ -208,7 +208,7 @@ _TYPES: Mapping[str, tuple[Write, Read]] = {
     "Mapping[Dim, int]": _mapping(_LOOP, _NUMBER),
     "Mapping[int, int]": _mapping(_NUMBER, _NUMBER),
     "Mapping[int, Dim]": _mapping(_NUMBER, _LOOP),
-    "Parts": _PARTS,
+    "LoopParts": _PARTS,
     "Chunks | None": _record(Chunks),
     "Lines | None": _record(Lines),
     "tuple[TileGroup, ...]": _list(*_record(TileGroup)),

@@ -4,7 +4,7 @@ Tile registers: eight small matrices and products of them (x86's AMX).
 A tile has up to 16 rows of up to 64 bytes. `glow_vec.tile_configure` says how many of each tile are
 used and clears all; `glow_vec.tile_release` ends their use. In between, tiles are named by number,
 0 to 7, and belong to the thread. A process needs the permission of the operating system before its
-first tile (see `lowering.host_features`).
+first tile (see `lowering.host_machine`).
 
 Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18.
 """

@@ -62,27 +62,6 @@ class ExtractElementOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FreezeOp(IRDLOperation):
-    """
-    An arbitrary fixed value in place of poison or undef.
-
-    ```mlir
-    %r = llvm.freeze %x : vector<4xf32>
-    ```
-    """
-
-    name = "llvm.freeze"
-
-    T: ClassVar = VarConstraint("T", AnyAttr())
-
-    val = operand_def(T)
-    res = result_def(T)
-
-    traits = traits_def(Pure())
-    assembly_format = "$val attr-dict `:` type($val)"
-
-
-@irdl_op_definition
 class PoisonOp(IRDLOperation):
     """
     A value that may be anything, for lanes that are never read.

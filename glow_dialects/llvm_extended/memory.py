@@ -6,9 +6,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     IntegerAttr,
-    SignlessIntegerConstraint,
     VectorType,
-    i1,
     i32,
     i64,
 )
@@ -37,37 +35,6 @@ ALIGNMENT = IntegerAttr.constr(i64) | IntegerAttr.constr(i32)
 The alignment in bytes. LLVM 24 writes numbers of 64 bits, and LLVM 23 and older write numbers of 32
 bits.
 """
-
-
-@irdl_op_definition
-class MaskedLoadOp(IRDLOperation):
-    """
-    Loads the lanes that the mask selects; the others are those of `pass_thru`.
-
-    ```mlir
-    %r = llvm.intr.masked.load %p, %mask, %pass {alignment = 4 : i64}
-        : (!llvm.ptr, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
-    ```
-    """
-
-    name = "llvm.intr.masked.load"
-
-    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
-
-    data = operand_def(POINTER)
-    mask = operand_def(MASK)
-    pass_thru = operand_def(T)
-    alignment = prop_def(ALIGNMENT)
-    res = result_def(T)
-
-    traits = traits_def(MemoryReadEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$data `,` $mask `,` $pass_thru attr-dict `:` functional-type(operands, results)"
-    )
-
-    def verify_(self) -> None:
-        expect_same_shape(self.mask, self.res)
 
 
 @irdl_op_definition
@@ -130,34 +97,6 @@ class MaskedGatherOp(IRDLOperation):
 
 
 @irdl_op_definition
-class MaskedScatterOp(IRDLOperation):
-    """
-    Stores each selected lane to its own address, in the order of the lanes.
-
-    ```mlir
-    llvm.intr.masked.scatter %v, %p, %mask {alignment = 4 : i64}
-        : vector<4xf32>, vector<4xi1> into vector<4x!llvm.ptr>
-    ```
-    """
-
-    name = "llvm.intr.masked.scatter"
-
-    value = operand_def(VectorType)
-    ptrs = operand_def(POINTERS)
-    mask = operand_def(MASK)
-    alignment = prop_def(ALIGNMENT)
-
-    traits = traits_def(MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$value `,` $ptrs `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($ptrs)"
-    )
-
-    def verify_(self) -> None:
-        expect_same_shape(self.value, self.ptrs, self.mask)
-
-
-@irdl_op_definition
 class PrefetchOp(IRDLOperation):
     """
     A cache hint. Upstream has only the generic syntax.
@@ -175,43 +114,3 @@ class PrefetchOp(IRDLOperation):
     cache = prop_def(ALIGNMENT)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-
-@irdl_op_definition
-class MemcpyOp(IRDLOperation):
-    """
-    Copies bytes between buffers that do not overlap. Upstream has only the generic syntax.
-
-    ```mlir
-    "llvm.intr.memcpy"(%d, %s, %n) <{isVolatile = false}> : (!llvm.ptr, !llvm.ptr, i64) -> ()
-    ```
-    """
-
-    name = "llvm.intr.memcpy"
-
-    dst = operand_def(POINTER)
-    src = operand_def(POINTER)
-    len = operand_def(SignlessIntegerConstraint)
-    isVolatile = prop_def(IntegerAttr.constr(i1))
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-
-@irdl_op_definition
-class MemsetOp(IRDLOperation):
-    """
-    Fills bytes. Upstream has only the generic syntax.
-
-    ```mlir
-    "llvm.intr.memset"(%d, %b, %n) <{isVolatile = false}> : (!llvm.ptr, i8, i64) -> ()
-    ```
-    """
-
-    name = "llvm.intr.memset"
-
-    dst = operand_def(POINTER)
-    val = operand_def(SignlessIntegerConstraint)
-    len = operand_def(SignlessIntegerConstraint)
-    isVolatile = prop_def(IntegerAttr.constr(i1))
-
-    traits = traits_def(MemoryWriteEffect())

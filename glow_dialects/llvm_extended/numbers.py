@@ -6,10 +6,6 @@ from abc import ABC
 from typing import ClassVar
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import (
-    IntegerAttr,
-    i1,
-)
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -80,62 +76,8 @@ class RintOp(UnaryFloatIntrinsic):
 
 
 @irdl_op_definition
-class RoundOp(UnaryFloatIntrinsic):
-    """Nearest integer, ties away from zero."""
-
-    name = "llvm.intr.round"
-
-
-@irdl_op_definition
-class FTruncOp(UnaryFloatIntrinsic):
-    """Nearest integer towards zero."""
-
-    name = "llvm.intr.trunc"
-
-
-@irdl_op_definition
 class TanhOp(UnaryFloatIntrinsic):
     name = "llvm.intr.tanh"
-
-
-@irdl_op_definition
-class TanOp(UnaryFloatIntrinsic):
-    name = "llvm.intr.tan"
-
-
-@irdl_op_definition
-class SinhOp(UnaryFloatIntrinsic):
-    name = "llvm.intr.sinh"
-
-
-@irdl_op_definition
-class CoshOp(UnaryFloatIntrinsic):
-    name = "llvm.intr.cosh"
-
-
-@irdl_op_definition
-class ASinOp(UnaryFloatIntrinsic):
-    name = "llvm.intr.asin"
-
-
-@irdl_op_definition
-class ACosOp(UnaryFloatIntrinsic):
-    name = "llvm.intr.acos"
-
-
-@irdl_op_definition
-class ATanOp(UnaryFloatIntrinsic):
-    name = "llvm.intr.atan"
-
-
-@irdl_op_definition
-class Log10Op(UnaryFloatIntrinsic):
-    name = "llvm.intr.log10"
-
-
-@irdl_op_definition
-class ATan2Op(BinaryFloatIntrinsic):
-    name = "llvm.intr.atan2"
 
 
 @irdl_op_definition
@@ -150,25 +92,6 @@ class MinimumOp(BinaryFloatIntrinsic):
     """The smaller operand; NaN if either is NaN; -0 is smaller than +0."""
 
     name = "llvm.intr.minimum"
-
-
-@irdl_op_definition
-class FMulAddOp(IRDLOperation):
-    """`a * b + c`, fused where that is fast."""
-
-    name = "llvm.intr.fmuladd"
-
-    T: ClassVar = VarConstraint("T", FLOATS)
-
-    a = operand_def(T)
-    b = operand_def(T)
-    c = operand_def(T)
-    res = result_def(T)
-    fastmathFlags = prop_def(llvm.FastMathAttr, default_value=NO_FASTMATH)
-
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = FUNCTIONAL
 
 
 @irdl_op_definition
@@ -189,24 +112,3 @@ class UMaxOp(BinaryIntegerIntrinsic):
 @irdl_op_definition
 class UMinOp(BinaryIntegerIntrinsic):
     name = "llvm.intr.umin"
-
-
-@irdl_op_definition
-class AbsOp(IRDLOperation):
-    """
-    Absolute value of a signed integer. Upstream has only the generic syntax.
-
-    ```mlir
-    %r = "llvm.intr.abs"(%x) <{is_int_min_poison = false}> : (i32) -> i32
-    ```
-    """
-
-    name = "llvm.intr.abs"
-
-    T: ClassVar = VarConstraint("T", INTEGERS)
-
-    arg = operand_def(T)
-    is_int_min_poison = prop_def(IntegerAttr.constr(i1))
-    res = result_def(T)
-
-    traits = traits_def(Pure())

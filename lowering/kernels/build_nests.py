@@ -19,6 +19,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...errors import CompileError
 from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow_inst.control import ControlInstruction
 from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
 from ...glow_dialects.glow_nest.call import CallOp
 from ...glow_dialects.glow_nest.kernel import KernelOp
@@ -26,8 +27,9 @@ from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
+from ...passes.instructions.program import in_order
 from ...passes.levels import PLANNED
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from .instructions import Parameter, Signature, describe, signature_of
 from .kernel_errors import expect_threads
 from .main import main_of, planned_size
@@ -54,13 +56,16 @@ class BuildNestsPass(ModulePass):
 
 
 def build_nests(module: ModuleOp, machine: MachineDescription, threads: int = 1) -> None:
-    """Replaces the instructions of `main` by calls of kernels. Other functions stay."""
+    """
+    Replaces the instructions of `main` by calls of kernels. Branches and loops stay, around such
+    calls, and so do other functions.
+    """
     main = main_of(module)
     for name in (ARENA_SIZE, WEIGHTS_SIZE):
         planned_size(main, name, BuildNestsPass.name)
     kernels: dict[Signature, KernelOp] = {}
-    for op in each(list(main.body.block.ops)):
-        if not isinstance(op, Instruction):
+    for op in each(list(in_order(main.body.block))):
+        if not isinstance(op, Instruction) or isinstance(op, ControlInstruction):
             continue
         parameters = [
             Parameter.of(v.type, q, isinstance(buffer_of(v), BlockArgument))

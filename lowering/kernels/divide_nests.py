@@ -19,13 +19,13 @@ from ...glow_dialects.glow_nest.ops import NestOp, StepOp
 from ...glow_dialects.glow_nest.schedule import Split
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...passes.levels import SCHEDULED
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from .kernel_errors import expect_threads, for_kernels
 from .main import THREADS, main_of
 from .threads.divided_loops import Divided, divided_loops
 from .threads.hazards import Hazards, MemoryUse
-from .threads.nest_split import split_of
 from .threads.overlap import may_meet, nests_of, reads_of
+from .threads.split import split_of
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,8 @@ from ...glow_dialects.glow_nest.schedule_verification import verify_registers, v
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from .codegen.emit import Emitter
-from .codegen.memory import Bound, Memory
-from .codegen.sharing import Sharing
-from .codegen.step_generator import StepGenerator
+from .codegen.memory import Bound, FlatBuffers
+from .codegen.step_generator import Sharing, StepGenerator
 from .codegen.types import INDEX, flat_type, memory_type
 from .scratch import ALIGNMENT
 from .threads.divided_loops import Divided, buffers_outside
@@ -89,7 +88,7 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> KernelFunct
             start = emitter.binary(arith.MuliOp, thread, emitter.index(own_bytes))
             shift = emitter.binary(arith.AddiOp, start, emitter.index(common_bytes + place))
             private_flat[buffer] = _in_scratch(emitter, arguments[-1], buffer, shift)
-    code = StepGenerator(steps, Memory(emitter, flat), machine, sharing, private_flat)
+    code = StepGenerator(steps, FlatBuffers(emitter, flat), machine, sharing, private_flat)
     code.block(kernel.body.block, Bound())
     return _finished(kernel, emitter, block, scratch_bytes, sharing)
 

@@ -19,7 +19,7 @@ from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_nest.kernel import KernelOp
 from ...glow_dialects.machine import MachineDescription
 from ...passes.levels import SCHEDULED
-from ...passes.looked_at import look_at
+from ...passes.visited_operation import visit
 from .function import KernelFunction, build_function
 from .kernel_errors import for_kernels
 from .main import THREADS, build_main, main_of
@@ -53,7 +53,7 @@ def generate_loops(module: ModuleOp, machine: MachineDescription) -> None:
         Rewriter.replace_op(kernel, made.function, [])
 
     for_kernels(module, generate)
-    look_at(main)
+    visit(main)
     threads = main.attributes.get(THREADS)
     count = threads.value.data if isinstance(threads, IntegerAttr) else 1
     *declarations, new = build_main(main, functions, count)

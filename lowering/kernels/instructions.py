@@ -24,7 +24,7 @@ from .registry import Epilogue, Kernel, algorithm_of
 
 _HASH_DIGITS = 12
 _MOVES = Call(DataParallel, (), (), {})
-"""What kernels of no operator compute: a copy, or several elementwise operators."""
+"""The call of kernels that belong to no operator: copies, and several elementwise operators."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...errors import CompileError
 from ...glow_dialects.glow_nest.kernel import KernelOp
 from ...passes.collector import without_garbage_collection
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 
 
 def kernels_of(module: ModuleOp) -> list[KernelOp]:

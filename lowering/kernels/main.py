@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from xdsl.dialects import func, llvm
+from xdsl.dialects import arith, func, llvm, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -18,26 +19,24 @@ from xdsl.dialects.builtin import (
     i8,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...errors import CompileError
-from ...glow_dialects.elements import (
-    element_bytes,
-    extent,
-    is_contiguous,
-    memref_type,
-    offset_of,
-    strided_memref,
+from ...glow_dialects.glow_inst.control import (
+    ControlInstruction,
+    IfInstruction,
+    LoopInstruction,
 )
-from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
-from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
+from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier
 from ...glow_dialects.glow_nest.call import CallOp
 from ...glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
-from ...passes.looked_at import look_at
+from ...passes.instructions.program import in_order
+from ...passes.visited_operation import visit
 from ..threads import BARRIER, NEXT
 from .codegen.emit import Emitter
-from .codegen.types import INDEX, memory_type, significant_strides
-from .function import KernelFunction, reinterpreted, view_of
+from .codegen.types import INDEX
+from .function import KernelFunction
+from .main_memory import ARENA, MainMemory, argument_type
 from .scratch import scratch_places
 from .threads.hazards import Hazards, MemoryUse, any_meet
 from .threads.hazards import Region as MemoryRegion
@@ -46,7 +45,6 @@ PTR = llvm.LLVMPointerType()
 THREADS = "glow_nest.threads"
 """The attribute of `main` with the number of threads that run it together; 1 if there is none."""
 _LEADING = (INDEX, PTR)
-_ARENA = "arena"
 
 
 def main_of(module: ModuleOp) -> func.FuncOp:
@@ -71,7 +69,7 @@ def build_main(
     main: func.FuncOp, kernels: Mapping[str, KernelFunction], threads: int
 ) -> list[Operation]:
     """Returns the new `main`, and declarations of the functions by which threads work together."""
-    program = list(main.body.block.ops)
+    program = list(in_order(main.body.block))
     calls = [(op, kernels[op.callee.string_value()]) for op in program if isinstance(op, CallOp)]
     needs: dict[Operation, int] = {op: k.scratch_bytes for op, k in calls if k.scratch_bytes}
     places = scratch_places(program, needs)
@@ -79,10 +77,8 @@ def build_main(
         planned_size(main, name, "glow-generate-loops") for name in (WEIGHTS_SIZE, ARENA_SIZE)
     )
     size = max([arena, *(at + needs[op] for op, at in places.items())])
-    caller = _Main(main, weights, size, places, shared=threads > 1)
-    for op, kernel in calls:
-        look_at(op)
-        caller.call(op, kernel)
+    caller = _Main(main, weights, size, places, kernels, shared=threads > 1)
+    caller.run(main.body.block)
     return [*(_declarations() if threads > 1 else ()), caller.finish()]
 
 
@@ -95,10 +91,11 @@ class _Main:
         weights: int,
         arena: int,
         scratch: Mapping[Operation, int],
+        kernels: Mapping[str, KernelFunction],
         shared: bool,
     ):
         self._main = main
-        inputs = [_argument_type(a.type) for a in main.body.block.args]
+        inputs = [argument_type(a.type) for a in main.body.block.args]
         types = [MemRefType(i8, [weights]), *inputs, MemRefType(i8, [arena])]
         self._leading: Sequence[SSAValue] = ()
         """The number of the thread, and the team, if there are several threads."""
@@ -106,25 +103,128 @@ class _Main:
         self._hazards = Hazards(any_meet)
         self._arena = arena
         self._scratch = scratch
+        self._kernels = kernels
         self._emitter = Emitter(self._block)
-        self._views: dict[SSAValue, SSAValue] = {}
-        self._places: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
         arguments = list(self._block.args)
         if shared:
             self._leading = arguments[:2]
             self._leading[0].name_hint, self._leading[1].name_hint = "thread", "team"
         first, *middle, last = arguments[len(self._leading) :]
-        self._weights, self._activations = first, last
         first.name_hint, last.name_hint = "weights", "arena"
-        for old, new in zip(main.body.block.args, middle, strict=True):
-            self._views[old] = new
+        bound: dict[SSAValue, SSAValue] = dict(zip(main.body.block.args, middle, strict=True))
+        for old, new in bound.items():
             new.name_hint = old.name_hint
+        self._memory = MainMemory(self._emitter, first, last, bound)
 
-    def call(self, op: Instruction, kernel: KernelFunction) -> None:
-        operands = [*self._threading(op, kernel), *(self._view(v) for v in op.operands)]
+    def run(self, block: Block) -> None:
+        """Emits the calls of a program."""
+        for op in block.ops:
+            visit(op)
+            match op:
+                case CallOp():
+                    self._call(op, self._kernels[op.callee.string_value()])
+                case IfInstruction():
+                    self._branch(op)
+                case LoopInstruction():
+                    self._loop(op)
+                case _:
+                    pass
+
+    def _branch(self, op: IfInstruction) -> None:
+        """
+        Emits a branch. All threads take the same one, because each reads the condition after those
+        that write it are done.
+        """
+        self._wait(MemoryUse(self._memory.regions(op.condition), (), alone=False))
+        condition = self._memory.is_true(op.condition)
+        before, after = list(self._hazards.open), []
+        regions: list[Region] = []
+        for body in op.bodies():
+            self._hazards.open = list(before)
+            with self._body(body, op) as block:
+                self.run(body)
+            block.add_op(scf.YieldOp.create())
+            regions.append(Region(block))
+            after += [use for use in self._hazards.open if use not in after]
+        self._hazards.open = after
+        self._emitter.add(scf.IfOp.create(operands=(condition,), regions=regions))
+
+    def _loop(self, op: LoopInstruction) -> None:
+        """
+        Emits a loop. All threads meet before each of them decides whether there is another step, so
+        they decide alike; what they decide by is written again only when all have read it.
+        """
+        one, most = self._emitter.index(1), self._emitter.index(op.most)
+        head = Block(arg_types=(INDEX,))
+        with self._emitter.inside(head):
+            if self._leading:
+                self._emitter.call(SymbolRefAttr(BARRIER), tuple(reversed(self._leading)))
+            goes_on = self._goes_on(op, head.args[0])
+            inside = self._emitter.compare("slt", head.args[0], most)
+            both = (
+                inside if goes_on is None else self._emitter.binary(arith.AndIOp, inside, goes_on)
+            )
+            head.add_op(scf.ConditionOp.create(operands=(both, head.args[0])))
+        deciding = [v for v in (op.trips, op.going) if v is not None]
+        read = [region for v in deciding for region in self._memory.regions(v)]
+        decided = MemoryUse(read, self._memory.regions(op.step), alone=False)
+        self._hazards.open = [decided]
+        with self._body(op.body.block, op, INDEX) as block:
+            step = block.args[0]
+            self._memory.store(step, op.step)
+            self.run(op.body.block)
+            following = self._emitter.binary(arith.AddiOp, step, one)
+        block.add_op(scf.YieldOp.create(operands=[following]))
+        loop = scf.WhileOp.create(
+            operands=[self._emitter.index(0)],
+            result_types=[INDEX],
+            regions=[Region(head), Region(block)],
+        )
+        self._emitter.add(loop)
+        self._hazards.open = [decided]
+        (count,) = loop.results
+        more = self._goes_on(op, count)
+        if more is not None:
+            further = self._emitter.binary(arith.AddiOp, count, one)
+            count = self._emitter.select(more, further, count)
+        self._wait(MemoryUse((), self._memory.regions(op.count), alone=False))
+        self._memory.store(count, op.count)
+
+    def _goes_on(self, op: LoopInstruction, step: SSAValue) -> SSAValue | None:
+        """Returns whether a loop without a limit has a step; None if it always has."""
+        emitter, found = self._emitter, None
+        if op.trips is not None:
+            trips = emitter.cast("index_cast", self._memory.load(op.trips), INDEX)
+            found = emitter.compare("slt", step, trips)
+        if op.going is not None:
+            going = self._memory.is_true(op.going)
+            found = going if found is None else emitter.binary(arith.AndIOp, found, going)
+        return found
+
+    @contextmanager
+    def _body(self, body: Block, op: ControlInstruction, *arguments: Attribute) -> Iterator[Block]:
+        """
+        Emits to a new block meanwhile, in which the arguments of a body are the operands. That of a
+        loop has the number of the step as an argument.
+        """
+        block = Block(arg_types=arguments)
+        with self._emitter.inside(block), self._memory.inside():
+            for argument in body.args:
+                stacked = isinstance(op, LoopInstruction) and op.is_stacked(argument)
+                step = block.args[0] if stacked else None
+                self._memory.bind(argument, op.outside(argument), step)
+            yield block
+
+    def _wait(self, use: MemoryUse[MemoryRegion]) -> None:
+        """Emits a barrier if threads may still use memory that is used now."""
+        if self._leading and self._hazards.need_barrier(use):
+            self._emitter.call(SymbolRefAttr(BARRIER), tuple(reversed(self._leading)))
+
+    def _call(self, op: Instruction, kernel: KernelFunction) -> None:
+        operands = [*self._threading(op, kernel), *(self._memory.view(v) for v in op.operands)]
         if kernel.scratch_bytes:
             t = MemRefType(i8, [kernel.scratch_bytes])
-            operands.append(self._place(self._activations, self._scratch[op], t))
+            operands.append(self._memory.scratch(self._scratch[op], t))
         self._emitter.call(SymbolRefAttr(kernel.function.sym_name), operands)
 
     def _threading(self, op: Instruction, kernel: KernelFunction) -> Sequence[SSAValue]:
@@ -145,50 +245,12 @@ class _Main:
         writes: list[MemoryRegion] = []
         if kernel.scratch_bytes:
             start = self._scratch[op]
-            writes.append(MemoryRegion(_ARENA, start, start + kernel.scratch_bytes))
+            writes.append(MemoryRegion(ARENA, start, start + kernel.scratch_bytes))
         for qualifier, value in op.qualified_operands():
-            region = _region(value)
+            region = self._memory.region(value)
             if region is not None:
                 (reads if qualifier is Qualifier.IN else writes).append(region)
         return MemoryUse(reads, writes, kernel.alone)
-
-    def _view(self, value: SSAValue) -> SSAValue:
-        if value not in self._views:
-            self._views[value] = self._formed(value)
-        return self._views[value]
-
-    def _formed(self, value: SSAValue) -> SSAValue:
-        """Returns a buffer or view as a memref: bytes of a segment, or a part of an argument."""
-        t = value.type
-        assert isinstance(t, MemRefType)
-        offset, shape, strides = offset_of(t), t.get_shape(), significant_strides(t)
-        element = memory_type(t.element_type)
-        buffer = buffer_of(value)
-        if isinstance(buffer, BlockArgument):
-            wanted = strided_memref(element, shape, strides, offset)
-            source = self._views[buffer]
-            return reinterpreted(self._emitter, source, wanted, offset, shape, strides)
-        assert isinstance(buffer.owner, AllocActivationOp | WeightOp)
-        planned = buffer.owner.offset
-        if planned is None:
-            raise CompileError(f"{buffer.owner.name} has no offset: run glow-allocate first")
-        is_weight = isinstance(buffer.owner, WeightOp)
-        segment = self._weights if is_weight else self._activations
-        at = planned.value.data + offset * element_bytes(t.element_type)
-        if is_contiguous(t):
-            return self._place(segment, at, memref_type(element, shape))
-        # a memref.view is dense: it covers what the strided memref reaches, and a cast adds the
-        # strides
-        dense = self._place(segment, at, memref_type(element, [max(1, extent(t) - offset)]))
-        wanted = strided_memref(element, shape, strides)
-        return reinterpreted(self._emitter, dense, wanted, 0, shape, strides)
-
-    def _place(self, segment: SSAValue, at: int, t: MemRefType) -> SSAValue:
-        key = (segment, at, t)
-        if key not in self._places:
-            shift = self._emitter.index(at)
-            self._places[key] = view_of(self._emitter, segment, shift, t)
-        return self._places[key]
 
     def finish(self) -> func.FuncOp:
         self._emitter.finish()
@@ -210,31 +272,9 @@ class _Main:
         return new
 
 
-def _argument_type(t: Attribute) -> Attribute:
-    assert isinstance(t, MemRefType)
-    strides, offset = significant_strides(t), offset_of(t)
-    return strided_memref(memory_type(t.element_type), t.get_shape(), strides, offset)
-
-
 def _declarations() -> list[func.FuncOp]:
     """Returns the declarations of the functions by which threads work together."""
     return [
         func.FuncOp.external(BARRIER, [PTR, INDEX], []),
         func.FuncOp.external(NEXT, [PTR, INDEX, INDEX], [INDEX]),
     ]
-
-
-def _region(value: SSAValue) -> MemoryRegion | None:
-    """
-    Returns the bytes of a buffer that a kernel may touch; None for weights, which never change.
-    """
-    buffer = buffer_of(value)
-    if isinstance(buffer, BlockArgument):
-        return MemoryRegion(buffer, 0, 1, value)
-    if not isinstance(buffer.owner, AllocActivationOp) or buffer.owner.offset is None:
-        return None
-    t = buffer.type
-    assert isinstance(t, MemRefType)
-    start = buffer.owner.offset.value.data
-    end = start + extent(t) * element_bytes(t.element_type)
-    return MemoryRegion(_ARENA, start, end, value)

@@ -65,7 +65,7 @@ class OperatorKernel:
 
 
 KERNELS: Table[type[Node], OperatorKernel] = Table("a kernel", inherited=True)
-"""What there is for each operator; for `Structured`, for operators stated as a formula."""
+"""The rule for each operator; that for `Structured` is for operators stated as a formula."""
 
 
 def kernel(
@@ -156,7 +156,7 @@ class Kernel:
         threads: int = 1,
     ):
         self.machine = machine or MachineDescription()
-        """What the code is for; it decides how work is cut into pieces."""
+        """The machine that the code is for; it decides how work is cut into pieces."""
         self.threads = threads
         """How many threads run the kernel together."""
         self.call = call
@@ -263,8 +263,8 @@ class Kernel:
         else:
             self.map(dims, write, (read,), convert(X, element))
 
-    def announce(self, dims: Sequence[Dim], read: Access) -> None:
-        """Announces what nests after this one read: it is prefetched."""
+    def touch(self, dims: Sequence[Dim], read: Access) -> None:
+        """Prefetches the elements that a later nest reads."""
         self.nest(Nest(tuple(dims), (), Body((), ()), (read,)))
 
     def fill(self, view: View, value: float) -> None:

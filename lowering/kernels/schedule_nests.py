@@ -5,11 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from io import StringIO
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from ...errors import CompileError
@@ -24,10 +27,9 @@ from ...glow_dialects.glow_nest.schedule_text import with_loops
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from ...passes.levels import NESTS
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from ..tuned_schedules import load_schedules
 from .kernel_errors import for_kernels
-from .kernel_key import kernel_key
 from .schedules.best_schedule import best_schedule
 from .schedules.fitted_schedule import fitted
 from .schedules.prefetch import ALONE, loops_around
@@ -111,3 +113,15 @@ def schedule_of(text: str, where: str) -> Schedule:
             f"{where}: expected the text of a schedule, found {text!r}: {error.msg}; correct "
             "the file of schedules, or run glow-tune again"
         ) from None
+
+
+def kernel_key(kernel: KernelOp) -> str:
+    """
+    Returns the hash of the nests of a kernel before they are scheduled. Kernels that do the same on
+    memory of the same shape have the same key in every network, for any number of threads.
+    """
+    text = StringIO()
+    printer = Printer(text)
+    printer.print_list(kernel.body.block.args, printer.print_block_argument)
+    printer.print_region(kernel.body, print_entry_block_args=False)
+    return sha256(text.getvalue().encode()).hexdigest()[:24]

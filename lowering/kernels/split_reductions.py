@@ -16,7 +16,7 @@ from ...glow_dialects.glow_nest.ops import NestOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from ...passes.levels import NESTS
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from .kernel_errors import for_kernels
 from .schedules.split_reduction import Splitter
 

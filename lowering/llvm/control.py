@@ -14,10 +14,9 @@ from xdsl.dialects.builtin import MemRefType, SymbolRefAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.elements import offset_of
-from .failure import failure
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
-from .types import convert_type, element_size, i32, index_array, int_attr
+from .types import convert_type, element_size, failure, i32, index_array, int_attr
 
 _NSW = {"overflowFlags": int_attr(1, i32)}
 
@@ -160,6 +159,41 @@ def _convert_loop(op: scf.ForOp, fn: FunctionConverter, *, guarded: bool) -> Non
     branch_if(inner.block, again, (body, [following, *final]), leaving)
     outer.block = exit_block
     fn.define_all(op.results, exit_block.args if guarded else final)
+
+
+@converts(scf.WhileOp)
+def convert_while(op: scf.WhileOp, fn: FunctionConverter) -> None:
+    """
+    Converts a loop whose first region decides, each time, whether the second one runs. No memref is
+    carried.
+    """
+    before, after = op.before_region.block, op.after_region.block
+    decision = before.last_op
+    if not isinstance(decision, scf.ConditionOp):
+        raise failure(op, "expected the first region to end with scf.condition")
+    initial = fn.values(op.arguments)
+    head = fn.new_block([v.type for v in initial])
+    with fn.inside(head) as deciding:
+        fn.define_all(before.args, head.args)
+        fn.convert_ops(before)
+        goes_on, values = fn.value(decision.condition), fn.values(decision.args)
+    body = fn.new_block([v.type for v in values])
+    exit_block = fn.new_block([v.type for v in values])
+    with fn.inside(body) as inner:
+        fn.define_all(after.args, body.args)
+        fn.convert_ops(after)
+        following = fn.values(_yielded(after))
+    outer = fn.scopes[-1]
+    branch(outer.block, head, initial)
+    branch_if(deciding.block, goes_on, (body, values), (exit_block, values))
+    branch(inner.block, head, following)
+    outer.block = exit_block
+    fn.define_all(op.results, exit_block.args)
+
+
+@converts(scf.ConditionOp)
+def convert_condition(op: scf.ConditionOp, fn: FunctionConverter) -> None:
+    """Leaves the decision and its values to the loop around it, which reads them."""
 
 
 @converts(scf.IfOp)

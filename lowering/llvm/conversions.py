@@ -11,9 +11,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.glow_vec import CastKind
-from .bfloat import is_bf16, round_to_bf16, to_f32
 from .function import FunctionConverter, converts
-from .rounding import f64_to_odd_f32, integer_to_odd_f64
+from .rounding import f64_to_odd_f32, integer_to_odd_f64, is_bf16, round_to_bf16, to_f32
 from .types import convert_type, element_of, element_size, i1, with_element
 
 _CASTS: Mapping[CastKind, type[Operation]] = {

@@ -30,16 +30,15 @@ from xdsl.passes import ModulePass
 from ...glow_dialects.glow.machine import MACHINE
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import KERNELS
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from ..threads import BARRIER
-from . import arithmetic, control, conversions, mathematics, memory, products, tiles, vectors
+from . import arithmetic, control, conversions, memory, products, vectors
 from .control import make_call
-from .failure import failure
 from .function import Buffer, FunctionConverter
 from .memory import byte_strides, static_offset
-from .types import PTR, VOID, convert_type, i8, i64, int_attr
+from .types import PTR, VOID, convert_type, failure, i8, i64, int_attr
 
-FAMILIES = (arithmetic, control, conversions, mathematics, memory, products, tiles, vectors)
+FAMILIES = (arithmetic, control, conversions, memory, products, vectors)
 """The modules whose import registers the conversions."""
 ENTRY = "glow_main"
 PROGRAM = "glow_program"

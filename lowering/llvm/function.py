@@ -24,15 +24,15 @@ from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects import llvm_extended as lx
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from ...table import Table
-from .failure import failure
 from .linear import ZERO, Atom, Linear, combine
 from .types import (
     PTR,
     array_of,
     convert_type,
     element_size,
+    failure,
     i8,
     i32,
     i64,

@@ -115,7 +115,7 @@ def comparison(op: llvm.ICmpOp | lx.FCmpOp, names: Names) -> str:
     return f"{op.name[5:]} {_flags(op)}{predicate} {names.typed(op.lhs)}, {names.of[op.rhs]}"
 
 
-@translates("llvm.select", "llvm.freeze", "llvm.extractelement", "llvm.insertelement")
+@translates("llvm.select", "llvm.extractelement", "llvm.insertelement")
 def selection(op: Operation, names: Names) -> str:
     return f"{op.name[5:]} {_flags(op)}{names.listed(op.operands)}"
 
@@ -238,14 +238,9 @@ def named_intrinsic(op: llvm.CallIntrinsicOp, names: Names) -> str:
 
 
 _OVERLOADED_BY_FIRST = (
-    *("fabs", "sqrt", "exp", "exp2", "log", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh"),
-    *("tanh", "asin", "acos", "atan", "atan2", "pow", "floor", "ceil", "trunc", "round"),
-    *("rint", "copysign", "fma", "fmuladd", "maxnum", "minnum", "maximum", "minimum"),
-    *("smax", "smin", "umax", "umin"),
-    *("vector.reduce.add", "vector.reduce.mul", "vector.reduce.and", "vector.reduce.or"),
-    *("vector.reduce.xor", "vector.reduce.smax", "vector.reduce.smin", "vector.reduce.umax"),
-    *("vector.reduce.umin", "vector.reduce.fmax", "vector.reduce.fmin"),
-    *("vector.reduce.fmaximum", "vector.reduce.fminimum"),
+    *("fabs", "sqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tanh", "pow", "floor", "ceil"),
+    *("rint", "copysign", "fma", "maxnum", "minnum", "maximum", "minimum", "smax", "smin"),
+    *("umax", "umin", "vector.reduce.fmaximum", "vector.reduce.fminimum"),
 )
 
 
@@ -266,14 +261,6 @@ def started_reduction(op: Operation, names: Names) -> str:
     return _intrinsic(op, names, op.operands[1])
 
 
-@translates("llvm.intr.abs")
-def absolute(op: lx.AbsOp, names: Names) -> str:
-    poison = "true" if op.is_int_min_poison.value.data else "false"
-    t = names.type(op.arg.type)
-    arguments = f"{names.typed(op.arg)}, i1 {poison}"
-    return _call(names, f"llvm.abs.{suffix(op.arg.type)}", t, arguments, f"{t}, i1")
-
-
 def _masked(op: Operation, names: Names, pointer: int, overloads: Sequence[SSAValue]) -> str:
     """Returns a masked access; the alignment is an attribute of its pointer argument."""
     alignment = op.properties["alignment"]
@@ -289,12 +276,12 @@ def _masked(op: Operation, names: Names, pointer: int, overloads: Sequence[SSAVa
     )
 
 
-@translates("llvm.intr.masked.load", "llvm.intr.masked.gather")
+@translates("llvm.intr.masked.gather")
 def masked_reading(op: Operation, names: Names) -> str:
     return _masked(op, names, 0, (op.results[0], op.operands[0]))
 
 
-@translates("llvm.intr.masked.store", "llvm.intr.masked.scatter")
+@translates("llvm.intr.masked.store")
 def masked_writing(op: Operation, names: Names) -> str:
     return _masked(op, names, 1, (op.operands[0], op.operands[1]))
 
@@ -304,13 +291,3 @@ def prefetching(op: lx.PrefetchOp, names: Names) -> str:
     numbers = ", ".join(f"i32 {p.value.data}" for p in (op.rw, op.hint, op.cache))
     arguments = f"{names.typed(op.addr)}, {numbers}"
     return _call(names, "llvm.prefetch.p0", "void", arguments, "ptr, i32, i32, i32")
-
-
-@translates("llvm.intr.memcpy", "llvm.intr.memset")
-def block_transfer(op: lx.MemcpyOp | lx.MemsetOp, names: Names) -> str:
-    pointers = [o for o in op.operands[:2] if isinstance(o.type, llvm.LLVMPointerType)]
-    overloads = ".".join(suffix(o.type) for o in (*pointers, op.len))
-    volatile = "true" if op.isVolatile.value.data else "false"
-    arguments = f"{names.listed(op.operands)}, i1 {volatile}"
-    callee = f"llvm.{op.name[10:]}.{overloads}"
-    return _call(names, callee, "void", arguments, f"{_types(names, op.operands)}, i1")

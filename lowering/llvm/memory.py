@@ -10,16 +10,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...glow_dialects.elements import extent, offset_of, strides_of
-from .failure import failure
 from .function import Buffer, FunctionConverter, converts
 from .linear import Linear, combine
-from .types import (
-    PTR,
-    convert_type,
-    element_size,
-    memory_type,
-    natural_alignment,
-)
+from .types import PTR, convert_type, element_size, failure, memory_type, natural_alignment
 
 STACK_ALIGNMENT = 64
 """Bytes; a cache line, and the widest vector."""

@@ -87,7 +87,7 @@ _BITS: dict[type[Attribute], tuple[str, type, type]] = {
     Float32Type: ("", np.float32, np.float64),
     Float64Type: ("", np.float64, np.float64),
 }
-"""What the digits of a float begin with, the type that it is rounded to, and that of the digits."""
+"""The prefix of the digits of a float, the type that it is rounded to, and that of the digits."""
 
 
 def scalar_text(value: float, t: Attribute) -> str:

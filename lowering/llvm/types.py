@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from xdsl.dialects import llvm
+from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseArrayBase,
@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from ...errors import CompileError
 
@@ -131,3 +131,15 @@ def dense_attr(values: Sequence[float], t: VectorType) -> DenseIntOrFPElementsAt
 def splat_attr(value: float, t: Attribute) -> Attribute:
     """Returns `value` as an attribute of a scalar or vector type, in every lane."""
     return dense_attr([value], t) if isinstance(t, VectorType) else scalar_attr(value, t)
+
+
+def failure(op: Operation, reason: str) -> CompileError:
+    """
+    Returns the error for an operation that cannot be converted; names the operation and its
+    function.
+    """
+    parent = op
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        parent = parent.parent_op()
+    where = f" in @{parent.sym_name.data}" if parent is not None else ""
+    return CompileError(f"cannot convert '{op.name}'{where} to the llvm dialect: {reason}")

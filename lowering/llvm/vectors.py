@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import (
-    VectorType,
-    f32,
-    f64,
-    i1,
-    i32,
-)
-from xdsl.dialects.vector import CombiningKindFlag as Kind
+from xdsl.dialects.builtin import VectorType, f32, f64, i1, i32
+from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from .arithmetic import fastmath
-from .failure import failure
 from .function import FunctionConverter, converts
 from .memory import as_stored, buffer_type, element_address, load, store
 from .types import (
@@ -28,6 +21,7 @@ from .types import (
     dense_attr,
     element_of,
     element_size,
+    failure,
     index_array,
     int_attr,
     memory_type,
@@ -215,13 +209,13 @@ def _padded(fn: FunctionConverter, v: SSAValue, lanes: int, wanted: int) -> SSAV
 
 # reductions
 
-_REDUCTIONS: dict[Kind, type[Operation]] = {
-    Kind.ADD: llvm.VectorReduceFAddOp,
-    Kind.MUL: llvm.VectorReduceFMulOp,
-    Kind.MAXIMUMF: lx.ReduceFMaximumOp,
-    Kind.MINIMUMF: lx.ReduceFMinimumOp,
+_REDUCTIONS: dict[CombiningKindFlag, type[Operation]] = {
+    CombiningKindFlag.ADD: llvm.VectorReduceFAddOp,
+    CombiningKindFlag.MUL: llvm.VectorReduceFMulOp,
+    CombiningKindFlag.MAXIMUMF: lx.ReduceFMaximumOp,
+    CombiningKindFlag.MINIMUMF: lx.ReduceFMinimumOp,
 }
-_STARTS = {Kind.ADD: -0.0, Kind.MUL: 1.0}
+_STARTS = {CombiningKindFlag.ADD: -0.0, CombiningKindFlag.MUL: 1.0}
 """Where reductions start that take what they start from as an operand."""
 
 

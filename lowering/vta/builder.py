@@ -99,7 +99,7 @@ class Builder:
         self.name = name
         self.buffers = buffers
         self._tensors = tensors
-        """What is in DRAM so far: buffers, and values in bodies that are stored in them."""
+        """The values in DRAM so far: buffers, and values in bodies that are stored in them."""
         self._memory = memory
         self._leaves: list[Weighted | Tensor] = []
         self._shared: dict[SSAValue, Chain] = {}

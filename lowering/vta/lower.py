@@ -20,7 +20,7 @@ from ...glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE
 from ...glow_dialects.vta import CONFIG, ConfigAttr, MicroOpsOp, Tiles, VtaConfig
 from ...glow_dialects.vta.attributes import number
 from ...passes.levels import PROGRAM
-from ...passes.looked_at import look_at
+from ...passes.visited_operation import visit
 from .emit import emit_layer
 from .layers import Layer
 from .memory_map import MemoryMap
@@ -82,7 +82,7 @@ def program(
     micro_ops = MicroOps(stream, Dram(table.result, 0))
     name = ""
     for op, layer, tile in zip(network.origins, network.layers, tiles, strict=True):
-        look_at(op)
+        visit(op)
         if layer.name != name:
             name = layer.name
             stream.begin(name)

@@ -24,7 +24,7 @@ from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.quant import QuantizedType
 from ...glow_dialects.vta import RegionKind
 from ...passes.instructions.loops import read_views
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from .buffers import (
     Buffers,
     Definition,
@@ -56,7 +56,7 @@ class Network:
         self.origins: list[Instruction] = []
         """For each layer the instruction whose result it computes."""
         self.tensors: dict[SSAValue, Tensor] = {}
-        """What is in DRAM: buffers, and values in bodies that are stored in them."""
+        """The values in DRAM: buffers, and values in bodies that are stored in them."""
         self._wide: dict[SSAValue, list[Tensor]] = {}
         """The bytes of results of 32 bits."""
         block = main.body.block

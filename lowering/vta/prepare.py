@@ -43,7 +43,7 @@ from ...passes.graph.rewriting import (
     tensor_nodes,
 )
 from ...passes.levels import GRAPH
-from ...passes.looked_at import each
+from ...passes.visited_operation import each
 from .borders import stored_inputs, stored_output
 from .buffers import is_byte
 

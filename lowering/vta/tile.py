@@ -22,7 +22,7 @@ from ...glow_dialects.glow_inst.instruction import Instruction
 from ...glow_dialects.vta import TILES, Tiles, TilesAttr, VtaConfig, VtaTiming
 from ...passes.instructions.program import programs
 from ...passes.levels import PROGRAM
-from ...passes.looked_at import look_at
+from ...passes.visited_operation import visit
 from ...wording import counted
 from . import elements as _elements  # noqa: F401
 from .layers import Layer, Pooling
@@ -78,7 +78,7 @@ def write_tiles(main: func.FuncOp, config: VtaConfig, timing: VtaTiming) -> None
     check_config(config)
     network = Network(main, MemoryMap(config))
     for op, layers in _by_instruction(network):
-        look_at(op)
+        visit(op)
         op.attributes[TILES] = ArrayAttr([TilesAttr(_choose(layer, timing)) for layer in layers])
 
 
@@ -89,7 +89,7 @@ def tiles_of(network: Network) -> list[Tiles]:
     """
     found: list[Tiles] = []
     for op, layers in _by_instruction(network):
-        look_at(op)
+        visit(op)
         given = op.attributes.get(TILES)
         if given is None:
             found += [_choose(layer, VtaTiming()) for layer in layers]

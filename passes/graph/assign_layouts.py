@@ -32,7 +32,7 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_cpu.blocked import PackChannelsOp
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 from .layouts import Layouts, block_sizes, demands, rule_of
 from .rewriting import tensor_nodes
 

@@ -34,7 +34,7 @@ from ...glow_dialects.python_values import to_python
 from ...interface.backend import Backend, find_backend
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 from .rewriting import erase_if_dead, failure, is_constant, tensor_nodes
 from .value_keys import value_keys
 

@@ -31,9 +31,10 @@ from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.arithmetic import AddOp
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp
+from ...glow_dialects.glow.control import WithBodies
 from ...glow_dialects.operator import element_of, shape_of
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 from .adjoints import ADJOINTS, TANGENTS
 from .rewriting import Build, attribute_dictionaries, failure
 
@@ -146,7 +147,7 @@ def dependents(block: Block, parameters: Sequence[Parameter]) -> set[SSAValue]:
     """Returns the values of floats that depend on parameters, through values of floats."""
     found = {p.value for p in parameters}
     for node in block.ops:
-        if isinstance(node, Node) and any(v in found for v in node.operands):
+        if isinstance(node, Node | WithBodies) and any(v in found for v in node.operands):
             found.update(r for r in node.results if _is_float(r))
     return found
 
@@ -155,7 +156,7 @@ def _path(value: SSAValue, dependent: set[SSAValue], parameters: Sequence[Parame
     """Returns the values from one to a parameter that it depends on."""
     names = {p.value: p.name for p in parameters}
     steps: list[str] = []
-    while value not in names and isinstance(value.owner, Node):
+    while value not in names and isinstance(value.owner, Node | WithBodies):
         steps.append(f"{value.owner.name} %{value.name_hint or '?'}")
         value = next(v for v in value.owner.operands if v in dependent)
     return " <- ".join([*steps, names.get(value, "")])
@@ -184,20 +185,32 @@ def add_gradients(graph: Graph, of: str, parameters: Sequence[Parameter], seeded
             "reduce it, or give a seed with seed=true"
         )
     build = Build()
-    dependent = dependents(graph.block, parameters)
-    adjoints: dict[SSAValue, SSAValue] = {loss: _seed(graph, name, loss, build)}
-    nodes = [op for op in graph.block.ops if isinstance(op, Node)]
+    seed = _seed(graph, name, loss, build)
+    found = gradients(graph.block, loss, seed, parameters, build)
+    for parameter, gradient in zip(parameters, found, strict=True):
+        if gradient is None:
+            gradient = build.splat(0.0, parameter.value.type)
+        graph.add_result(f"grad.{parameter.name}", gradient)
+    graph.insert(build)
+
+
+def gradients(
+    block: Block, loss: SSAValue, seed: SSAValue, parameters: Sequence[Parameter], build: Build
+) -> list[SSAValue | None]:
+    """
+    Builds and returns the adjoint of each parameter for the adjoint `seed` of a value of a block;
+    None for those on which the value does not depend. Raises CompileError for an operator without
+    a rule.
+    """
+    dependent = dependents(block, parameters)
+    adjoints: dict[SSAValue, SSAValue] = {loss: seed}
+    nodes = [op for op in block.ops if isinstance(op, Node | WithBodies)]
     for node in each(reversed(nodes)):
         wanted = {i for i, v in enumerate(node.operands) if v in dependent}
         if not wanted or not any(r in adjoints for r in node.results):
             continue
         _propagate(node, wanted, adjoints, build, _Context(loss, dependent, parameters))
-    for parameter in parameters:
-        found = adjoints.get(parameter.value)
-        if found is None:
-            found = build.splat(0.0, parameter.value.type)
-        graph.add_result(f"grad.{parameter.name}", found)
-    graph.insert(build)
+    return [adjoints.get(parameter.value) for parameter in parameters]
 
 
 @dataclass(frozen=True)
@@ -208,7 +221,7 @@ class _Context:
 
 
 def _propagate(
-    node: Node,
+    node: Node | WithBodies,
     wanted: set[int],
     adjoints: dict[SSAValue, SSAValue],
     build: Build,
@@ -237,7 +250,8 @@ def add_tangents(graph: Graph, parameters: Sequence[Parameter]) -> None:
     dependent = dependents(graph.block, parameters)
     tangents = {p.value: graph.add_input(f"tangent.{p.name}", p.value) for p in parameters}
     build = Build()
-    for node in each([op for op in graph.block.ops if isinstance(op, Node)]):
+    nodes = [op for op in graph.block.ops if isinstance(op, Node | WithBodies)]
+    for node in each(nodes):
         known = {i: tangents[v] for i, v in enumerate(node.operands) if v in tangents}
         if not known or node.results[0] not in dependent:
             continue

@@ -11,7 +11,7 @@ products that are stated as formulas.
 - A product and a sum with one number for each element of a row, after a normalisation without
   scale or bias, become its scale and bias.
 
-What else uses a value in between still gets it.
+Other users of a value in between still get it.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ This pass
    (`integers/epilogues.py`). With `integer-only`, that multiplication and what else is between
    becomes integer arithmetic where it can (`integers/fixed_point.py`).
 
-What is left of a dequantization of constants is folded. A graph without quantized types stays as
+Dequantizations of constants that are left are folded. A graph without quantized types stays as
 it is.
 """
 

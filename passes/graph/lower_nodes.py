@@ -45,16 +45,16 @@ LISTED = 10
 
 def is_composite(operator: type[Node]) -> bool:
     """Returns whether there is a decomposition of an operator."""
-    if issubclass(operator, DataParallel) and not LOWERINGS.of(operator):
+    if issubclass(operator, DataParallel) and not LOWERINGS.get(operator):
         return not is_primitive(operator)
-    return bool(LOWERINGS.of(operator))
+    return bool(LOWERINGS.get(operator))
 
 
 def decompose(node: Node, build: Build) -> SSAValue | None:
     """Returns the value of `node` in other nodes; None if there is no decomposition."""
     if isinstance(node, DataParallel) and not node.depends_on_place(node.call):
         return lower_data_parallel(node, build)
-    rules = LOWERINGS.of(type(node))
+    rules = LOWERINGS.get(type(node))
     return rules[0](node, build) if rules else None
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ...glow_dialects.elements import WORD
 from ...glow_dialects.glow.narrow_weights import BlockQuantizedMatMulOp
 from ...glow_dialects.glow.shape import PadOp
 from ...glow_dialects.glow_cpu.narrow_weights import (
-    WORD,
     WORD_BITS,
     PackedBlockQuantizedMatMulOp,
 )

@@ -58,7 +58,7 @@ from ...semantics.dot import group_rows
 from ..levels import GRAPH
 from .layouts.quads import U8, are_factors
 from .narrow_panels import packed_product
-from .rewriting import Build, RuleTable, apply_rules, defining_op
+from .rewriting import Build, RuleTable, apply_rules, defining_op, is_constant
 from .zeros import is_rectified
 
 _CHECKED = 1 << 16
@@ -148,8 +148,24 @@ class _Rules:
         if product is None and (not few or _are_integers(node.input, node.weights)):
             product = self._product(node.input, node.weights, True, build)
         if product is None:
+            product = self._packed_at_run_time(node, build)
+        if product is None:
             return None
         return build(AddOp, product, build.broadcast(node.bias, shape_of(product.type)))
+
+    def _packed_at_run_time(self, node: FullyConnectedOp, build: Build) -> SSAValue | None:
+        """
+        Returns the product with weights that are not constant, whose kernel packs them; None if
+        there are too few rows or weights for that.
+        """
+        t = node.weights.type
+        assert isinstance(t, TensorType)
+        rows = shape_of(node.input.type)[0]
+        if is_constant(node.weights) or not is_float(element_of(t)):
+            return None
+        if rows < TIMINGS.least_packed_rows or type_bytes(t) <= self.machine.l1_bytes:
+            return None
+        return build(MatMulOp, node.input, node.weights, transpose_rhs=True)
 
     def narrow(self, node: BlockQuantizedMatMulOp, build: Build) -> SSAValue | None:
         columns = shape_of(node.weights.type)[0]

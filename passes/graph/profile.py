@@ -23,7 +23,7 @@ from xdsl.passes import ModulePass
 
 from ...glow_dialects.glow.profile import ProfileOp
 from ..levels import GRAPH
-from ..looked_at import each, look_at
+from ..visited_operation import each, visit
 from .rewriting import attribute_dictionaries
 from .value_keys import ValueKey, profiled_values
 
@@ -65,7 +65,7 @@ def _observe(function: func.FuncOp) -> None:
     """
     block = function.body.block
     for value, key in reversed(profiled_values(function).items()):
-        look_at(value.op if isinstance(value, OpResult) else function)
+        visit(value.op if isinstance(value, OpResult) else function)
         if any(isinstance(u.operation, ProfileOp) for u in value.uses):
             continue
         node = ProfileOp.create(operands=[value], properties=_properties(key))

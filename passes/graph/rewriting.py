@@ -29,7 +29,8 @@ from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...glow_dialects.python_values import Python, to_python
-from ..looked_at import each, look_at
+from ...table import Table
+from ..visited_operation import each, visit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,31 +119,24 @@ N = TypeVar("N", bound=Node)
 Rule: TypeAlias = Callable[[N, Build], SSAValue | None]
 
 
-class RuleTable:
+class RuleTable(Table[type[Node], list[Rule]]):
     """Rules by the class of the node that they match, in the order in which they are tried."""
 
     def __init__(self, *included: RuleTable):
-        self._rules: dict[type[Node], list[Rule]] = {}
+        super().__init__("rules")
         for table in included:
-            for operator, rules in table._rules.items():
-                self._rules.setdefault(operator, []).extend(rules)
+            for operator, rules in table.items():
+                self._entries.setdefault(operator, []).extend(rules)
 
     def rule(self, *operators: type[Node]) -> Callable[[Rule[N]], Rule[N]]:
-        """Registers a rule for some operators."""
+        """Registers a rule for some operators, after those that they have."""
 
         def register(function: Rule[N]) -> Rule[N]:
             for operator in operators:
-                self._rules.setdefault(operator, []).append(function)
+                self._entries.setdefault(operator, []).append(function)
             return function
 
         return register
-
-    def __iter__(self) -> Iterator[type[Node]]:
-        """Returns the operators that have rules."""
-        return iter(self._rules)
-
-    def of(self, operator: type[Operation]) -> Sequence[Rule]:
-        return self._rules.get(operator, ())  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 class ApplyRules(RewritePattern):
@@ -152,8 +146,8 @@ class ApplyRules(RewritePattern):
         self.table = table
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        look_at(op)
-        for rule in self.table.of(type(op)):
+        visit(op)
+        for rule in self.table.get(type(op), ()):
             build = Build()
             value = rule(op, build)
             if value is None:

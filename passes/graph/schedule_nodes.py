@@ -13,10 +13,10 @@ order is among them, so the result is never worse:
 - *greedy*: repeatedly the node that changes the memory in use by the least, where of equals the one
   whose operands were made last comes first.
 
-What the simulation counts: a node allocates its results and frees the operands that it uses last. A
-data-parallel node can overwrite an operand that dies and is as large as its result. Constants and
-arguments lie outside the arena, as do results of the function. Reshapes, slices and broadcasts are
-views: they cost nothing and keep their operand alive.
+The simulation counts as follows. A node allocates its results and frees the operands that it uses
+last. A data-parallel node can overwrite an operand that dies and is as large as its result.
+Constants and arguments lie outside the arena, as do results of the function. Reshapes, slices and
+broadcasts are views: they cost nothing and keep their operand alive.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from xdsl.traits import is_side_effect_free
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.base import DataParallel
 from ...glow_dialects.glow.constant import ConstantOp
+from ...glow_dialects.glow.control import bodies_within
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 
 VIEWS = (ReshapeOp, BroadcastOp, SliceOp)
 
@@ -279,3 +280,5 @@ class ScheduleNodesPass(ModulePass):
             if _is_graph(function):
                 assert isinstance(function, func.FuncOp)
                 schedule(function.body.block)
+                for body in bodies_within(function):
+                    schedule(body)

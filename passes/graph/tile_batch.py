@@ -68,7 +68,7 @@ from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...table import Table
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 from .rewriting import erase_if_dead
 
 N = TypeVar("N", bound=Node)
@@ -133,6 +133,7 @@ def _repeats(node: Node) -> bool:
 
 @rule(
     *(ConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp, BlockedAvgPoolOp, GenericOp),
+    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp),
     *(LocalResponseNormOp, SoftmaxOp, TransposeOp, PadOp),
     *(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp),
 )
@@ -155,8 +156,7 @@ def _holds_for_one(node: GenericOp, images: AbstractSet[int]) -> bool:
 
 
 @rule(
-    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp, DotConvolutionOp, WinogradConvolutionOp),
-    *(PackChannelsOp, UnpackChannelsOp),
+    *(DotConvolutionOp, WinogradConvolutionOp, PackChannelsOp, UnpackChannelsOp),
 )
 def _by_image(graph: Graph, node: Node) -> bool:
     return not any(v in graph.images for v in node.operands[1:])

@@ -24,7 +24,7 @@ from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of, text_of
 from ...table import Table
-from ..looked_at import each
+from ..visited_operation import each
 
 INPUT = "input"
 """Takes the place of an operator for arguments of the function."""

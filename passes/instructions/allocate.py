@@ -27,21 +27,22 @@ from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp, WeightOp
 from ...glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE, WEIGHTS_SIZE
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .memory_planner import Lifetime, align, lower_bound, plan_arena
-from .program import memref, programs
+from .program import in_order, memref, programs
 
 
 def lifetimes_of(block: Block) -> tuple[list[AllocActivationOp], list[Lifetime]]:
     """
-    Returns the allocations of a block, and their lives as positions in it. A buffer never freed
-    lives on.
+    Returns the allocations of a program, and their lives as positions in it. Bodies stand behind
+    their branch or loop, one after the other, so that buffers of both branches share memory. A
+    buffer never freed lives on.
     """
     allocations: list[AllocActivationOp] = []
     starts: list[int] = []
     ends: dict[AllocActivationOp, int] = {}
     position = 0
-    for position, op in enumerate(each(block.ops)):
+    for position, op in enumerate(each(in_order(block))):
         if isinstance(op, AllocActivationOp):
             allocations.append(op)
             starts.append(position)
@@ -75,7 +76,7 @@ def allocate(function: func.FuncOp, alignment: int = 64) -> None:
     plan = plan_arena(lifetimes, alignment)
     for op, offset in zip(allocations, plan.offsets, strict=True):
         op.offset = IntegerAttr(offset, i64)
-    weights = [op for op in block.ops if isinstance(op, WeightOp)]
+    weights = [op for op in in_order(block) if isinstance(op, WeightOp)]
     offsets, weights_size = place_weights(weights, alignment)
     for op, offset in zip(weights, offsets, strict=True):
         op.offset = IntegerAttr(offset, i64)

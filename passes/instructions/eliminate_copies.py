@@ -8,7 +8,9 @@ uses
    the destination view instead, so that the producer writes there directly: into its part of a
    concatenation, into the inside of a padded buffer, or into an output. This is right if nothing
    touches those elements of D between the first use of S and the copy, nothing writes them between
-   the copy and the last use of S, and S is not written after the copy.
+   the copy and the last use of S, and S is not written after the copy. A copy from D into S that
+   leaves elements where they are, once S lies in D, does not count: the part of a state that a
+   call keeps.
 2. *Readers of D read S.* D is an activation that only this copy writes, completely. Every
 instruction
    that reads D reads the source view instead. This is right if nothing writes those elements of S
@@ -38,9 +40,9 @@ from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...glow_dialects.glow_inst.stacked import CopyOp
 from ...glow_dialects.views import is_whole, view_through
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .loops import SPLAT
-from .program import Timeline, memref, programs, same_view, tidy
+from .program import OperandAccess, Timeline, memref, overlap, program_blocks, same_view, tidy
 
 
 def takes_all(view: SSAValue) -> bool:
@@ -50,19 +52,32 @@ def takes_all(view: SSAValue) -> bool:
     return is_activation and is_whole(memref(view), memref(buffer))
 
 
+def moved_views(
+    timeline: Timeline, buffer: SSAValue, home: SSAValue
+) -> list[tuple[OperandAccess, MemRefType]] | None:
+    """
+    Returns each use of `buffer` with the view that it becomes if `home` takes its place, a view of
+    another buffer with the same number of elements; None if strides cannot express a use, or an
+    instruction does not accept it.
+    """
+    moved: list[tuple[OperandAccess, MemRefType]] = []
+    for access in timeline.accesses(buffer):
+        t = view_through(memref(home), memref(access.value))
+        if t is None or not access.instruction.accepts(access.index, t, buffer_of(home)):
+            return None
+        moved.append((access, t))
+    return moved
+
+
 def move_buffer(timeline: Timeline, buffer: SSAValue, home: SSAValue) -> bool:
     """
-    Lets every use of `buffer` use `home` instead, a view of another buffer with the same number of
-    elements. Returns False, and changes nothing, if strides cannot express a use.
+    Lets every use of `buffer` use `home` instead; returns False, and changes nothing, if
+    `moved_views` finds no way.
     """
-    accesses = list(timeline.accesses(buffer))
-    moved: list[MemRefType] = []
-    for access in accesses:
-        t = view_through(memref(home), memref(access.value))
-        if t is None:
-            return False
-        moved.append(t)
-    for access, t in zip(accesses, moved, strict=True):
+    moved = moved_views(timeline, buffer, home)
+    if moved is None:
+        return False
+    for access, t in moved:
         timeline.redirect(access.instruction, access.index, timeline.view(buffer_of(home), t))
     return True
 
@@ -94,11 +109,28 @@ def write_in_place(timeline: Timeline, copy: CopyOp) -> bool:
     if any(timeline.accesses(buffer, slot + 1, writes=True)):
         return False
     _hoist_fill(timeline, buffer_of(dest), first, slot)
-    if timeline.conflicts(dest, True, first, slot) or timeline.conflicts(
+    if _is_touched(timeline, buffer, dest, first, slot) or timeline.conflicts(
         dest, False, slot + 1, last + 1
     ):
         return False
     return move_buffer(timeline, buffer, dest)
+
+
+def _is_touched(timeline: Timeline, buffer: SSAValue, dest: SSAValue, first: int, end: int) -> bool:
+    """
+    Returns whether something from slot `first` up to `end` touches elements of `dest`, other than
+    a copy to the place in `buffer` that those elements are to have.
+    """
+    for access in timeline.accesses(buffer_of(dest), first, end):
+        op = access.instruction
+        stays = (
+            isinstance(op, CopyOp)
+            and buffer_of(op.dest) is buffer
+            and view_through(memref(dest), memref(op.dest)) == access.value.type
+        )
+        if not stays and overlap(access.value, dest):
+            return True
+    return False
 
 
 def read_from_source(timeline: Timeline, copy: CopyOp) -> bool:
@@ -145,5 +177,5 @@ class EliminateCopiesPass(ModulePass):
     level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in programs(op):
-            eliminate_copies(function.body.block)
+        for block in program_blocks(op):
+            eliminate_copies(block)

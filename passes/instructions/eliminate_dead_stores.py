@@ -24,9 +24,9 @@ from ...glow_dialects.glow_inst.memory import is_input
 from ...glow_dialects.glow_inst.stacked import StackedOp
 from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .loops import Body
-from .program import memref, overlap, programs, same_view, tidy
+from .program import memref, overlap, program_blocks, same_view, tidy
 
 
 class Liveness:
@@ -96,5 +96,5 @@ class EliminateDeadStoresPass(ModulePass):
     level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in programs(op):
-            eliminate_dead_stores(function.body.block)
+        for block in program_blocks(op):
+            eliminate_dead_stores(block)

@@ -28,9 +28,9 @@ from ...glow_dialects.glow_inst.instruction import Instruction
 from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...lazy import lazy_property
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .loops import SPLAT
-from .program import OperandAccess, Timeline, memref, overlap, programs, tidy
+from .program import OperandAccess, Timeline, memref, overlap, program_blocks, tidy
 
 
 @dataclass(frozen=True)
@@ -148,5 +148,5 @@ class HoistPaddingFillsPass(ModulePass):
     level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in programs(op):
-            hoist_padding_fills(function.body.block)
+        for block in program_blocks(op):
+            hoist_padding_fills(block)

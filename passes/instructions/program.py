@@ -1,7 +1,9 @@
 """
 Helpers of the passes on instruction programs: access lists, views, and the lifetimes of buffers.
 
-A program is a function of one block that holds only `glow_inst` operations. The canonical order of
+A program is a function of one block that holds only `glow_inst` operations. The bodies of branches
+and loops are programs of their own, whose arguments are buffers like those of the function; what is
+around them sees one instruction that reads and writes its operands. The canonical order of
 a program is: weights, views of arguments, then the instructions, each preceded by the allocations
 whose life it begins (with their views) and followed by the deallocations of the buffers that it
 used last. Passes change instructions freely and then call `tidy`, which restores that order.
@@ -17,6 +19,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
+from ...glow_dialects.glow_inst.control import ControlInstruction
 from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
 from ...glow_dialects.glow_inst.memory import (
     QUALIFIER,
@@ -27,7 +30,7 @@ from ...glow_dialects.glow_inst.memory import (
     argument_attributes,
 )
 from ...glow_dialects.views import may_overlap
-from ..looked_at import each
+from ..visited_operation import each
 
 _KNOWN = (
     *(Instruction, AllocActivationOp, DeallocActivationOp, TensorViewOp, WeightOp),
@@ -46,6 +49,36 @@ def programs(module: ModuleOp) -> Iterator[func.FuncOp]:
         ops = list(block.ops)
         if all(isinstance(op, _KNOWN) for op in ops) and (len(ops) > 1 or qualified):
             yield function
+
+
+def program_blocks(module: ModuleOp) -> Iterator[Block]:
+    """
+    Yields the blocks of all instruction programs of a module, those of bodies before what is around
+    them.
+    """
+    for function in programs(module):
+        yield from blocks_within(function.body.block)
+
+
+def blocks_within(block: Block) -> Iterator[Block]:
+    """Yields the blocks of a program, those of bodies before what is around them."""
+    for op in list(block.ops):
+        if isinstance(op, ControlInstruction):
+            for body in op.bodies():
+                yield from blocks_within(body)
+    yield block
+
+
+def in_order(block: Block) -> Iterator[Operation]:
+    """
+    Yields the operations of a program, and behind each branch or loop those of its bodies: an order
+    in which the life of a buffer is an interval.
+    """
+    for op in block.ops:
+        yield op
+        if isinstance(op, ControlInstruction):
+            for body in op.bodies():
+                yield from in_order(body)
 
 
 def memref(value: SSAValue) -> MemRefType:

@@ -27,10 +27,10 @@ from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...glow_dialects.glow_inst.stacked import CopyOp
 from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
-from ..looked_at import each
-from .eliminate_copies import move_buffer, takes_all
+from ..visited_operation import each
+from .eliminate_copies import move_buffer, moved_views, takes_all
 from .loops import accepts_epilogue, as_inout, is_loop, read_views
-from .program import Timeline, memref, programs, same_view, tidy
+from .program import Timeline, memref, program_blocks, same_view, tidy
 
 
 def dies_at(timeline: Timeline, view: SSAValue, op: Instruction) -> bool:
@@ -66,7 +66,9 @@ def find_pair(timeline: Timeline, op: Instruction) -> tuple[SSAValue, SSAValue] 
         if qualifier is not Qualifier.OUT or not begins_at(timeline, written, op):
             continue
         for read in dying:
-            if read.type == written.type and read not in op.written():
+            if read.type != written.type or read in op.written():
+                continue
+            if moved_views(timeline, *_moving(read, written)) is not None:
                 return read, written
     return None
 
@@ -78,14 +80,16 @@ def share(timeline: Timeline, op: Instruction, read: SSAValue, written: SSAValue
     else:
         new = as_inout(op, read, written)
         timeline.replace(op, new)
-    old, home = buffer_of(written), buffer_of(read)
-    if isinstance(old, BlockArgument):
-        moved = move_buffer(timeline, home, written)
-    else:
-        moved = move_buffer(timeline, old, read)
-    # whole dense buffers can always replace each other
+    moved = move_buffer(timeline, *_moving(read, written))
     assert moved
     return new
+
+
+def _moving(read: SSAValue, written: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Returns which buffer disappears if two views become one, and the view that replaces it."""
+    if isinstance(buffer_of(written), BlockArgument):
+        return buffer_of(read), written
+    return buffer_of(written), read
 
 
 def share_buffers(block: Block) -> None:
@@ -110,5 +114,5 @@ class ShareBuffersPass(ModulePass):
     level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in programs(op):
-            share_buffers(function.body.block)
+        for block in program_blocks(op):
+            share_buffers(block)

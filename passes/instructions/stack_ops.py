@@ -49,7 +49,7 @@ from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...glow_dialects.glow_inst.stacked import CopyOp
 from ...glow_dialects.views import is_whole, view_through
 from ..levels import PROGRAM
-from ..looked_at import look_at
+from ..visited_operation import visit
 from .loops import (
     SPLAT,
     Body,
@@ -59,7 +59,7 @@ from .loops import (
     is_loop,
     read_views,
 )
-from .program import Timeline, memref, overlap, programs, same_view, tidy
+from .program import Timeline, memref, overlap, program_blocks, same_view, tidy
 
 
 def is_reshaped(a: SSAValue, b: SSAValue) -> bool:
@@ -158,7 +158,7 @@ class Stacker:
     def run(self) -> None:
         for slot in range(len(self.timeline.slots)):
             op = self.timeline.slots[slot]
-            look_at(op)
+            visit(op)
             while op is not None and is_loop(op) and not self._widens_for_one(op):
                 op = self._merge_once(op)
 
@@ -361,5 +361,5 @@ class StackOpsPass(ModulePass):
             raise PassFailedException(
                 f"expected operators that accept an epilogue, found {', '.join(unknown)}"
             )
-        for function in programs(op):
-            stack(function.body.block, self.max_ops, self.epilogues)
+        for block in program_blocks(op):
+            stack(block, self.max_ops, self.epilogues)

@@ -10,6 +10,9 @@ One walk over the instructions, in order, proves that
 - once memory is planned, no two buffers that are alive at once overlap, everything lies inside the
   arena, and weights overlap only if they are equal.
 
+The same holds for the bodies of branches and loops, which are programs on their arguments. All
+buffers of a branch or loop lie in the arena with those around it.
+
 Functions that are not instruction programs are not looked at.
 """
 
@@ -20,7 +23,7 @@ from typing import NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
@@ -28,20 +31,19 @@ from xdsl.utils.exceptions import VerifyException
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
 from ...glow_dialects.glow_inst.memory import (
-    QUALIFIER,
     AllocActivationOp,
     DeallocActivationOp,
     TensorViewOp,
     WeightOp,
-    argument_attributes,
+    argument_qualifier,
 )
 from ...glow_dialects.plan_attributes import ARENA_SIZE
 from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
-from ..looked_at import each
+from ..visited_operation import each
 from .allocate import lifetimes_of
 from .memory_planner import check_no_overlap
-from .program import memref, overlap, programs
+from .program import blocks_within, in_order, memref, overlap, programs
 
 
 def _fail(op: Operation, message: str) -> NoReturn:
@@ -134,17 +136,17 @@ def _walk_over(block: Block) -> _Walk:
     """
     walk = _Walk()
     for argument in block.args:
-        qualifier = argument_attributes(argument).get(QUALIFIER)
-        if qualifier == StringAttr("in"):
+        qualifier = argument_qualifier(argument)
+        if qualifier == "in":
             walk.readonly.add(argument)
-        elif qualifier == StringAttr("out"):
+        elif qualifier == "out":
             walk.written[argument] = []
     return walk
 
 
-def _verify_uses(function: func.FuncOp) -> None:
-    walk = _walk_over(function.body.block)
-    for op in each(function.body.block.ops):
+def _verify_uses(block: Block) -> None:
+    walk = _walk_over(block)
+    for op in each(block.ops):
         match op:
             case WeightOp():
                 walk.readonly.add(op.result)
@@ -194,7 +196,7 @@ def _verify_arena(function: func.FuncOp) -> None:
 def _verify_weights(function: func.FuncOp) -> None:
     placed = sorted(
         (op.offset.value.data, i, op)
-        for i, op in enumerate(function.body.block.ops)
+        for i, op in enumerate(in_order(function.body.block))
         if isinstance(op, WeightOp) and op.offset is not None
     )
     end = 0
@@ -213,7 +215,8 @@ def verify_memory(module: ModuleOp) -> None:
     Raises VerifyException on the first violation; its attribute `operation` is the offending one.
     """
     for function in programs(module):
-        _verify_uses(function)
+        for block in blocks_within(function.body.block):
+            _verify_uses(block)
         _verify_arena(function)
         _verify_weights(function)
 

@@ -18,18 +18,18 @@ from .placement import Problem
 from .plans import HAND_OVER
 from .units import Unit, bytes_of
 
-Memory: TypeAlias = "Sequence[float]"
+DeviceMemory: TypeAlias = "Sequence[float]"
 """Bytes on each device."""
 Choice: TypeAlias = "list[int]"
 """The device of each unit."""
-Chooser: TypeAlias = "Callable[[Problem, Memory], Choice | None]"
+Chooser: TypeAlias = "Callable[[Problem, DeviceMemory], Choice | None]"
 """Chooses a device for each unit; None if it finds no choice that fits."""
 
 
 class Filling:
     """The used memory of devices, as units are put on them."""
 
-    def __init__(self, problem: Problem, memory: Memory):
+    def __init__(self, problem: Problem, memory: DeviceMemory):
         self.problem = problem
         self.memory = memory
         self.weights = [0] * len(memory)
@@ -88,7 +88,7 @@ def is_border(unit: Unit) -> bool:
     return all(isinstance(n, QuantizeOp | DequantizeOp) for n in unit.nodes)
 
 
-def most_special(problem: Problem, memory: Memory) -> Choice | None:
+def most_special(problem: Problem, memory: DeviceMemory) -> Choice | None:
     """
     Returns each unit on the device that can compute the fewest of all units (see
     `order_by_capability`). Of equal devices, one is filled after the other, in their order.
@@ -97,7 +97,7 @@ def most_special(problem: Problem, memory: Memory) -> Choice | None:
 
 
 def _first_fit(
-    problem: Problem, memory: Memory, preference: Callable[[int, int], int]
+    problem: Problem, memory: DeviceMemory, preference: Callable[[int, int], int]
 ) -> Choice | None:
     """
     Returns each unit on the first device that has room, in ascending order of a number of devices.
@@ -124,13 +124,13 @@ def all_on(device: int) -> Chooser:
     in order.
     """
 
-    def choose(problem: Problem, memory: Memory) -> Choice | None:
+    def choose(problem: Problem, memory: DeviceMemory) -> Choice | None:
         return _first_fit(problem, memory, lambda _, d: d != device)
 
     return choose
 
 
-def earliest_finish(problem: Problem, memory: Memory) -> Choice | None:
+def earliest_finish(problem: Problem, memory: DeviceMemory) -> Choice | None:
     """
     Lists scheduling: units by how much must follow them, each on the device on which it is done
     first, with the time that its operands take to get there (HEFT: Topcuoglu, Hariri and Wu,

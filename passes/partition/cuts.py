@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from math import inf
 
-from .choices import Choice, Filling, Memory, around_bytes, order_by_capability
+from .choices import Choice, DeviceMemory, Filling, around_bytes, order_by_capability
 from .placement import Problem
 
 SLACKS = (1.1, 1.25, 1.5, 2.0, 4.0, inf)
@@ -23,7 +23,7 @@ The sizes of pieces relative to the mean that are tried in order; the first poss
 """
 
 
-def balanced_cut(problem: Problem, memory: Memory) -> Choice | None:
+def balanced_cut(problem: Problem, memory: DeviceMemory) -> Choice | None:
     """
     Returns each unit on a device that can compute the fewest units (see `order_by_capability`). If
     several devices can compute that many, each gets a piece of the units in their order. A piece's

@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ..levels import GRAPH
-from ..looked_at import each
+from ..visited_operation import each
 from .devices import DEVICES, LINKS
 from .idle import IDLE
 from .partitions import is_partitioned, read_partitions

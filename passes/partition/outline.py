@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr, 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects.glow.base import Node
-from ..looked_at import each
+from ..visited_operation import each
 from .devices import Device, attributes_of
 from .idle import idle_attribute
 from .partitions import ACTIVATION_BYTES, BACKEND, COST, DEVICE, WEIGHT_BYTES

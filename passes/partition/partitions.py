@@ -35,7 +35,7 @@ from xdsl.ir import SSAValue
 
 from ...glow_dialects.elements import type_bytes
 from ..graph.rewriting import failure
-from ..looked_at import each
+from ..visited_operation import each
 
 DEVICE, BACKEND = "glow.device", "glow.backend"
 """Attributes of a partition: the device on which it runs, and the backend that compiles it."""

@@ -19,7 +19,7 @@ from ...glow_dialects.operator import Call
 from ...wording import counted
 from ..graph.lower_nodes import decompose
 from ..graph.rewriting import Build, failure
-from ..looked_at import each, look_at
+from ..visited_operation import each, visit
 from .devices import HOST, Configuration, Device
 from .units import Unit, UnitGraph, bytes_of
 
@@ -108,7 +108,7 @@ def problem_of(graph: UnitGraph, configuration: Configuration) -> Problem:
     nowhere: list[Unit] = []
     kinds = {device.kind: _Estimator(device) for device in configuration.devices}
     for unit, wanted in zip(graph.units, required, strict=True):
-        look_at(unit.nodes[0])
+        visit(unit.nodes[0])
         seconds = {kind: estimator.seconds(unit) for kind, estimator in kinds.items()}
         row = [seconds[device.kind] for device in configuration.devices]
         if min(row) == inf:

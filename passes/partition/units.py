@@ -27,7 +27,7 @@ from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.quant import QuantizedType
 from ..graph.rewriting import failure
-from ..looked_at import each
+from ..visited_operation import each
 
 
 @dataclass

@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 
 from ..graph.rewriting import failure
 from ..levels import GRAPH
-from ..looked_at import look_at
+from ..visited_operation import visit
 from .devices import Configuration, Device, configuration_of
 from .partitions import Partition, PartitionedNetwork, read_partitions
 from .placement import problem_of
@@ -36,7 +36,7 @@ def verify_partitions(module: ModuleOp, configuration: Configuration | None = No
     network = read_partitions(module)
     configuration = configuration or configuration_of(module)
     for partition in network.partitions:
-        look_at(partition.function)
+        visit(partition.function)
         graph = unit_graph(partition.function.body.block)
         if configuration is None:
             continue

@@ -36,7 +36,7 @@ from ...glow_dialects.vta import (
     programs,
 )
 from ..levels import VTA
-from ..looked_at import each
+from ..visited_operation import each
 from .vta_accesses import Accesses, VtaAccess
 
 

@@ -47,7 +47,7 @@ from ...glow_dialects.vta import (
     programs,
 )
 from ..levels import VTA
-from ..looked_at import each, look_at
+from ..visited_operation import each, visit
 from .vta_accesses import Accesses, DramAccess, dram_access
 
 ENGINES = tuple(Engine)
@@ -336,7 +336,7 @@ def verify_tokens(function: func.FuncOp) -> None:
     _check_end(instructions, order, config)
     races = _Races(config, order)
     for step in order:
-        look_at(step.op)
+        visit(step.op)
         races.run(step)
 
 

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 EVERYTHING = {
     *("glow_dialects", "interface", "semantics", "frontend", "passes", "lowering", "runtime"),
-    *("quantization", "tuning", "tools"),
+    *("quantization", "tuning", "tools", "nn", "training"),
 }
 
 ALLOWED = {
@@ -37,6 +37,11 @@ ALLOWED = {
     "tuning": {
         *("glow_dialects", "semantics", "passes", "lowering", "runtime", "context"),
     },
+    "nn": {"glow_dialects", "passes", "semantics"},
+    "training": {
+        *("frontend", "glow_dialects", "nn", "passes", "runtime", "semantics"),
+        *("compiled_model", "compiler", "loading", "model_forms"),
+    },
     "tools": EVERYTHING
     | {"", "checks", "compiled_model", "compiler", "context", "diagnostics", "loading", "parsing"}
     | {"model_forms", "universe"},
@@ -51,22 +56,33 @@ ALLOWED = {
     "checks": {"passes"},
     "diagnostics": set(),
     "parsing": {"checks", "context", "diagnostics"},
-    "loading": {"frontend", "model_forms", "passes", "parsing", "runtime"},
+    "loading": {"frontend", "glow_dialects", "model_forms", "passes", "parsing", "runtime"},
     "model_forms": set(),
-    "compiled_model": {"interface", "runtime"},
+    "compiled_model": {"interface", "runtime", "session"},
+    "session": {"interface"},
+    "states": {"interface"},
+    "cache_programs": {"compiled_model", "interface", "passes", "runtime"},
+    "cached_model": {"cache_programs", "compiled_model", "interface", "runtime", "specialization"},
+    "generation": {"cached_model"},
     "definitions": {"glow_dialects", "frontend", "semantics"},
     "differentiation": {"context", "loading", "model_forms", "passes"},
-    "specialization": {"compiled_model", "interface", "runtime"},
-    "cut_model": {"compiled_model", "interface", "runtime"},
-    "nested_model": {"compiled_model", "interface", "runtime", "specialization"},
-    "compilation": {"cold_compilation", "compiled_model", "interface", "model_forms", "runtime"},
-    "cold_compilation": {
-        *("compiled_model", "frontend", "interface", "loading", "model_forms", "passes"),
+    "several_programs": {"compiled_model", "interface", "runtime"},
+    "specialization": {"compiled_model", "interface", "runtime", "several_programs"},
+    "cut_model": {"compiled_model", "interface", "several_programs"},
+    "nested_model": {"compiled_model", "interface", "specialization"},
+    "compilation_request": {"interface", "model_forms", "runtime"},
+    "compilation": {
+        *("cold_compilation", "compilation_request", "compiled_model", "interface", "model_forms"),
         "runtime",
     },
+    "cold_compilation": {
+        *("compilation_request", "compiled_model", "frontend", "interface", "loading"),
+        *("model_forms", "passes", "runtime"),
+    },
     "compiler": {
-        *("compilation", "compiled_model", "cut_model", "interface", "model_forms"),
-        *("nested_model", "runtime", "specialization"),
+        *("compilation", "compilation_request", "compiled_model", "cut_model", "interface"),
+        *("cache_programs", "cached_model", "model_forms", "nested_model", "runtime"),
+        *("specialization", "states"),
     },
     "onnx_backend": {
         "",
@@ -79,8 +95,8 @@ ALLOWED = {
     },
     "host": {"interface", "loading", "model_forms", "passes", "runtime"},
     "": {
-        *("compiled_model", "compiler", "definitions", "differentiation", "host", "onnx_backend"),
-        "quantization",
+        *("compiled_model", "compiler", "definitions", "differentiation", "host", "nn"),
+        *("generation", "onnx_backend", "quantization", "training"),
     },
 }
 """The modules that each folder and each module of the root may import; "" is the package itself."""
@@ -377,6 +393,19 @@ def test_algorithms_say_what_is_computed_not_how() -> None:
         if OF_SCHEDULES.search(line)
     ]
     assert not lines
+
+
+def test_tests_share_helpers_by_modules_of_their_own() -> None:
+    """Nothing is imported out of a test, so that each can be read and changed alone."""
+    found = [
+        f"{path.relative_to(ROOT)}: {node.module}"
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom)
+        and (node.level or (node.module or "").startswith("glow."))
+        and (node.module or "").rpartition(".")[2].startswith("test_")
+    ]
+    assert not found
 
 
 def test_docstrings_have_a_subject() -> None:

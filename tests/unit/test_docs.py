@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -97,12 +98,28 @@ SOURCES = sorted(
 
 def fragments(source: str) -> list[str]:
     """Returns the docstrings that do not follow the rules of CONTRIBUTING.md, with their lines."""
-    nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, Documented)]
+    tree = ast.parse(source)
+    nodes = [n for n in ast.walk(tree) if isinstance(n, Documented)]
     return [
+        f"{line}: {text.splitlines()[0]}"
+        for line, text in _attribute_strings(tree)
+        if text.startswith("What ")
+    ] + [
         f"{getattr(n, 'lineno', 1)}: {text.splitlines()[0]}"
         for n in nodes
         if (text := ast.get_docstring(n)) is not None and _is_fragment(n, text)
     ]
+
+
+def _attribute_strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yields the strings below assignments, with their lines."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for before, s in pairwise(body if isinstance(body, list) else []):
+            if not isinstance(before, ast.Assign | ast.AnnAssign) or not isinstance(s, ast.Expr):
+                continue
+            if isinstance(s.value, ast.Constant) and isinstance(s.value.value, str):
+                yield s.lineno, s.value.value.strip()
 
 
 def _is_fragment(node: Documented, text: str) -> bool:
@@ -126,6 +143,7 @@ def test_docstrings_are_sentences() -> None:
     [
         '"""What a kernel computes."""',
         'class Tile:\n    """Of a nest."""',
+        'LINES = 64\n"""What a tile prefetches."""',
         'def tiles(nest):\n    """The tiles of a nest."""',
         'def divide(nest):\n    """Divide a nest."""',
         'class Nest:\n    @property\n    def tiles(self):\n        """How many tiles it has."""',

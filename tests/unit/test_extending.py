@@ -5,16 +5,20 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DIFFS = ROOT / "docs" / "examples" / "extending"
-FOLDERS = (
-    *("frontend", "glow_dialects", "lowering", "passes", "quantization", "runtime"),
-    *("semantics", "tools"),
-)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+FOLDERS = [
+    name.removeprefix("glow.")
+    for name in PROJECT["tool"]["setuptools"]["packages"]
+    if name.count(".") == 1
+]
+"""The folders of the root that belong to the package."""
 
 CHECKS = {
     "elementwise": """

@@ -7,7 +7,7 @@ from functools import partial
 from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.elements import is_float
+from ....glow_dialects.elements import is_float, is_unsigned
 from ....glow_dialects.glow import arithmetic as g
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.logic import AndOp, EqualOp, LessOp, NotOp, SelectOp, XorOp
@@ -83,7 +83,7 @@ def modulo(node: OnnxNode) -> SSAValue:
     build = node.build
     a, b = build.broadcast_all(node.input(0), node.input(1))
     remainder = build.op(g.RemOp, a, b)
-    if node.attr("fmod") or str(element(a)).startswith("u"):
+    if node.attr("fmod") or is_unsigned(element(a)):
         return remainder
     zero = build.splat_like(0, remainder)
     signs_differ = build.op(XorOp, build.op(LessOp, remainder, zero), build.op(LessOp, b, zero))

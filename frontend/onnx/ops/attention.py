@@ -29,9 +29,9 @@ from ..quantized import Parameters, dequantized
 from .matrix import matrix_product
 
 _FILTER = -10000.0
-"""The default of what is added to scores of positions that a mask excludes."""
+"""The default of the number that is added to scores of positions that a mask excludes."""
 LOWEST = float(np.finfo(np.float32).min)
-"""What is added to scores of positions in the future."""
+"""The number that is added to scores of positions in the future."""
 HEADS_FIRST = (0, 2, 1, 3)
 
 

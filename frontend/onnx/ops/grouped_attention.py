@@ -104,7 +104,7 @@ _WITH_NEW = """
 _VISIBLE = """
     y[b, 0, s, t] = 0.0 if t <= before[b] + s and t > before[b] + s - window else lowest
 """
-"""What excludes positions that are later than a row, or too far before it."""
+"""A mask that excludes positions that are later than a row, or too far before it."""
 
 
 @converter("GroupQueryAttention", domain=CONTRIB)

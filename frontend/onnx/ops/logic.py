@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, i1
+from xdsl.dialects.builtin import IntegerType, TensorType, i1
 from xdsl.ir import Attribute, SSAValue
 
-from ....glow_dialects.elements import compute_type, is_minifloat, is_narrow_storage
+from ....glow_dialects.elements import (
+    compute_type,
+    is_minifloat,
+    is_narrow_storage,
+    is_unsigned,
+)
 from ....glow_dialects.glow import logic as g
 from ....glow_dialects.glow.arithmetic import AbsOp
 from ....glow_dialects.glow.base import Node
@@ -86,7 +91,7 @@ def bit_shift(node: OnnxNode) -> SSAValue:
     right = node.attr("direction") == "RIGHT"
     width = build.splat_like(integer.width.data, bits)
     within = build.op(g.LessOp, bits, width)
-    if signed := integer.signedness.data is not Signedness.UNSIGNED:
+    if signed := not is_unsigned(integer):
         above = build.op(g.LessEqualOp, build.splat_like(0, bits), bits)
         within = build.op(g.AndOp, within, above)
     most = build.splat_like(integer.width.data - 1, bits)

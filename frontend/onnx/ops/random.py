@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import f32, f64, i1, i32
 from xdsl.ir import Attribute, SSAValue
 
 from ....errors import ModelError
-from ....glow_dialects.elements import is_float
+from ....glow_dialects.elements import WORD, is_float
 from ....glow_dialects.glow.activation import ClipOp
 from ....glow_dialects.glow.arithmetic import (
     AddOp,
@@ -29,7 +29,7 @@ from ....glow_dialects.glow.generic import GenericOp
 from ....glow_dialects.glow.indexing import CumSumOp
 from ....glow_dialects.glow.logic import LessEqualOp, LessOp, SelectOp, ShiftRightOp
 from ....glow_dialects.glow.normalization import SoftmaxOp
-from ....glow_dialects.glow.random import WORD, RandomBitsOp
+from ....glow_dialects.glow.random import RandomBitsOp
 from ....glow_dialects.glow.reduction import ReduceSumOp
 from ....glow_dialects.operator import to_attribute
 from ..builder import element, rank, shape

@@ -18,7 +18,7 @@ from .matrix import matrix_product
 from .windows import spatial_rank
 
 _OFFSETS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
-"""What is read in each mode, beside the element at the left of a point."""
+"""The elements that each mode reads, counted from the one at the left of a point."""
 
 
 @converter("GridSample")

@@ -1,20 +1,7 @@
 """One file per family of operators; importing this package registers their algorithms."""
 
-from . import attention as attention
-from . import blocked as blocked
-from . import convolution as convolution
-from . import cumulative as cumulative
-from . import depthwise as depthwise
-from . import dot as dot
-from . import elementwise as elementwise
-from . import embedding as embedding
-from . import formula as formula
-from . import matrix as matrix
-from . import narrow_weights as narrow_weights
-from . import recurrent as recurrent
-from . import rows as rows
-from . import scatter as scatter
-from . import selection as selection
-from . import sparse as sparse
-from . import trees as trees
-from . import winograd as winograd
+from importlib import import_module
+from pkgutil import iter_modules
+
+for _module in iter_modules(__path__, f"{__name__}."):
+    import_module(_module.name)

@@ -21,6 +21,7 @@ from ....glow_dialects.scalar import Expr, arguments
 from ..codegen.types import memory_type, value_type
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import pixels_packed_together
+from .formula import formula
 from .row_blocks import Rows, in_blocks
 
 _LEAST_READERS = 4
@@ -33,35 +34,11 @@ The largest number of channels in a block that is packed as a whole, from a vect
 
 @kernel(BlockedConvolutionOp)
 def convolution(k: Kernel) -> None:
-    """
-    Computes `y[n, ob, w, o] = bias[ob, o] + sum(x[n, cb, w * stride + i * dilation, c] * filter[ob,
-    cb, i, c, o])` over channels `cb, c` and offsets `i` in the window. A plain input has one
-    channel in each block.
-    """
-    if (together := _packed_pixels(k)) is not None:
+    """Computes the formula, or convolutions of 1 x 1 by copies of a few pixels at a time."""
+    if (together := _packed_pixels(k)) is None:
+        formula(k)
+    else:
         _by_packed_pixels(k, together)
-        return
-    x, filters, bias = k.operands
-    y = k.result
-    n, ob, o = Dim("n", y.shape[0]), Dim("ob", y.shape[1]), Dim("o", y.shape[-1])
-    blocked = is_blocked_input(k.call)
-    cb = Dim("cb", filters.shape[1])
-    c = [Dim("c", filters.shape[-2])] if blocked else []
-    kernel_sizes = filters.shape[2 : len(filters.shape) - 1 - len(c)]
-    window, offset, places = windows(k.call, y.shape[2:-1], kernel_sizes)
-    k.reduce(
-        dims=[n, ob, *window, o],
-        reduced=[cb, *offset, *c],
-        reduction=total(
-            Combine.ADD,
-            compute_type(k.element),
-            x[[n, cb, *places, *c]],
-            filters[[ob, cb, *offset, *c, o]],
-        ),
-        place=[n, ob, *window, o],
-        operands=[bias[[ob, o]]],
-        value=X + Y,
-    )
 
 
 def _packed_pixels(k: Kernel) -> int | None:

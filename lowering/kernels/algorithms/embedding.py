@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import IntegerType, Signedness, f32
+from xdsl.dialects.builtin import f32
 
-from ....glow_dialects.elements import compute_type, element_bytes
+from ....glow_dialects.elements import WORD, compute_type, element_bytes
 from ....glow_dialects.glow.embedding import EmbeddingBagOp, FusedEmbeddingBagOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View, affine
 from ....glow_dialects.glow_nest.body import Body
@@ -24,14 +24,12 @@ from ....glow_dialects.scalar import (
     select,
 )
 from ..registry import Kernel, kernel
-from ..schedules.blocking import rows_announced
-
-WORD = IntegerType(32, Signedness.UNSIGNED)
+from ..schedules.blocking import rows_touched_early
 
 
 @kernel(EmbeddingBagOp)
 def embedding_bag(k: Kernel) -> None:
-    """Adds one row after the other to the sum of its bag, which stays near."""
+    """Adds the rows that indices name, in order, to the sums of their bags."""
     data, _, weights, _ = k.operands
     element = compute_type(k.element)
     sums = k.result if k.element == element else k.scratch(k.result.shape, element)
@@ -39,10 +37,10 @@ def embedding_bag(k: Kernel) -> None:
     k.fill(sums, 0)
 
     def add(m: Affine) -> None:
-        there = _of_bag(k, sums, m, [c])
-        old, new, times = (convert(a, element) for a in arguments(3))
-        operands = (there, _of_row(k, m, c), weights[[m]])
-        body = Body((multiply_add(new, times, old),), (element,))
+        there = _sum_of_bag(k, sums, m, [c])
+        old, new, row_weight = (convert(a, element) for a in arguments(3))
+        operands = (there, _element_of_row(k, m, c), weights[[m]])
+        body = Body((multiply_add(new, row_weight, old),), (element,))
         k.nest(Nest((c,), (there,), body, operands, in_place=True))
 
     _for_rows(k, add)
@@ -66,15 +64,15 @@ def fused_embedding_bag(k: Kernel) -> None:
     k.fill(shifts, 0)
 
     def add(m: Affine) -> None:
-        _read_scale(k, m, size, factor, _of_bag(k, shifts, m, []))
+        _read_scale(k, m, size, factor, _sum_of_bag(k, shifts, m, []))
         for part in range(per):
-            there = _of_bag(k, sums, m, [part, c])
+            there = _sum_of_bag(k, sums, m, [part, c])
             old, number, scale = arguments(3)
             if per > 1:
                 number = apply(Primitive.SHIFT_RIGHT, number, bits * part)
                 number = apply(Primitive.AND, number, 2**bits - 1)
             body = Body((multiply_add(convert(number, f32), scale, old),), (f32,))
-            operands = (there, _of_row(k, m, c), factor)
+            operands = (there, _element_of_row(k, m, c), factor)
             k.nest(Nest((c,), (there,), body, operands, in_place=True))
 
     _for_rows(k, add)
@@ -87,15 +85,15 @@ def fused_embedding_bag(k: Kernel) -> None:
 
 
 def _for_rows(k: Kernel, add: Callable[[Affine], None]) -> None:
-    """Adds the nests for each index in turn, and announces rows that later indices name."""
+    """Adds the nests for each index in turn, and touches the rows that later indices name."""
     data, indices = k.operands[:2]
-    count, later = indices.shape[0], rows_announced()
+    count, later = indices.shape[0], rows_touched_early()
     line = LINE_BYTES // element_bytes(data.element)
     first = max(0, count - later)
     if first:
         m, lines = Dim("m", first), Dim("l", -(-data.shape[1] // line))
         with k.repeat(m):
-            k.announce([lines], _of_row(k, m + later, lines * line))
+            k.touch([lines], _element_of_row(k, m + later, lines * line))
             add(affine(m))
     last = Dim("m", count - first)
     with k.repeat(last):
@@ -106,13 +104,13 @@ def _read_scale(k: Kernel, m: Affine, start: int, factor: Access, shift: Access)
     """Computes the scale of a row, times its factor, and adds its offset to the sum of its bag."""
     half, factors = bool(k.call.get("half")), k.operands[2]
     size = 2 if half else 4
-    *given, times = arguments(size + 1)
-    value = _float(given, half) * times
-    reads = (*(_of_row(k, m, start + i) for i in range(size)), factors[[m]])
+    *given, row_weight = arguments(size + 1)
+    value = _float(given, half) * row_weight
+    reads = (*(_element_of_row(k, m, start + i) for i in range(size)), factors[[m]])
     k.nest(Nest((), (factor,), Body((value,), (f32,)), reads))
-    old, *given, times = arguments(size + 2)
-    value = multiply_add(_float(given, half), times, old)
-    reads = (shift, *(_of_row(k, m, start + size + i) for i in range(size)), factors[[m]])
+    old, *given, row_weight = arguments(size + 2)
+    value = multiply_add(_float(given, half), row_weight, old)
+    reads = (shift, *(_element_of_row(k, m, start + size + i) for i in range(size)), factors[[m]])
     k.nest(Nest((), (shift,), Body((value,), (f32,)), reads, in_place=True))
 
 
@@ -140,14 +138,14 @@ def _or(a: Expr, b: Expr | int) -> Expr:
     return apply(Primitive.OR, a, b)
 
 
-def _of_row(k: Kernel, m: Affine, column: Index) -> Access:
+def _element_of_row(k: Kernel, m: Affine, column: Index) -> Access:
     """Returns an element of the row that index `m` names."""
     data, indices = k.operands[:2]
     chosen = Indirect(indices[[m]], data.shape[0], data.strides[0])
     return replace(data[[0, column]], indirect=chosen)
 
 
-def _of_bag(k: Kernel, sums: View, m: Affine, place: Sequence[Index]) -> Access:
+def _sum_of_bag(k: Kernel, sums: View, m: Affine, place: Sequence[Index]) -> Access:
     """Returns an element of the sum to which the row of index `m` belongs."""
     chosen = Indirect(k.operands[3][[m]], sums.shape[0], sums.strides[0])
     return replace(sums[[0, *place]], indirect=chosen)

@@ -24,9 +24,9 @@ from ....glow_dialects.formula.statement import (
     Apply,
     Constant,
     Convert,
-    Kind,
     Loop,
     LoopValue,
+    NumberKind,
     Read,
     Reduce,
     Stage,
@@ -192,7 +192,7 @@ class _Builder:
         loops = tuple(sorted(term.loops, key=lambda loop: self._order[loop]))
         stage = Stage("stored", loops, term)
         self.store(stage)
-        places = tuple(LoopValue(Kind.INTEGER, term.at, loop) for loop in loops)
+        places = tuple(LoopValue(NumberKind.INTEGER, term.at, loop) for loop in loops)
         return Read(term.type, term.at, stage, stage.shape, places)
 
     def _within_bounds(self, term: Read, main: Reduce | None, scope: _Scope) -> Term:
@@ -275,13 +275,13 @@ class _Builder:
             if affine(index) is not None:
                 place = place + self._affine(index) * stride
                 continue
-            step = Constant(Kind.INTEGER, term.at, stride)
-            part = Apply(Kind.INTEGER, term.at, Primitive.MUL, (index, step))
+            step = Constant(NumberKind.INTEGER, term.at, stride)
+            part = Apply(NumberKind.INTEGER, term.at, Primitive.MUL, (index, step))
             total = part if total is None else _sum(total, part)
             end = stride * max(0, size - 1)
             first, last = first + min(0, end), last + max(0, end)
         assert total is not None
-        total = _sum(total, Constant(Kind.INTEGER, term.at, -first))
+        total = _sum(total, Constant(NumberKind.INTEGER, term.at, -first))
         table = self._access(self._stored(total))
         indirect = Indirect(table, last - first + 1, 1)
         self._tables[term] = Access(view.buffer, place + first, indirect)
@@ -341,7 +341,7 @@ def _reduction_in(term: Term) -> Reduce | None:
 
 
 def _sum(a: Term, b: Term) -> Term:
-    return Apply(Kind.INTEGER, a.at, Primitive.ADD, (a, b))
+    return Apply(NumberKind.INTEGER, a.at, Primitive.ADD, (a, b))
 
 
 def _chosen(term: Read, outside: Term) -> Term:
@@ -352,14 +352,14 @@ def _chosen(term: Read, outside: Term) -> Term:
     at, conditions, indices = term.at, None, list(term.indices)
     for d, (index, size) in enumerate(zip(term.indices, term.shape, strict=True)):
         low, high = interval(index)
-        zero, end = (Constant(Kind.INTEGER, at, n) for n in (0, size - 1))
+        zero, end = (Constant(NumberKind.INTEGER, at, n) for n in (0, size - 1))
         found: list[Term] = []
         if low < 0:
             found.append(Apply(i1, at, Primitive.LE, (zero, index)))
-            indices[d] = Apply(Kind.INTEGER, at, Primitive.MAXIMUM, (indices[d], zero))
+            indices[d] = Apply(NumberKind.INTEGER, at, Primitive.MAXIMUM, (indices[d], zero))
         if high >= size:
             found.append(Apply(i1, at, Primitive.LE, (index, end)))
-            indices[d] = Apply(Kind.INTEGER, at, Primitive.MINIMUM, (indices[d], end))
+            indices[d] = Apply(NumberKind.INTEGER, at, Primitive.MINIMUM, (indices[d], end))
         for condition in found:
             pair = condition if conditions is None else (conditions, condition)
             conditions = pair if not isinstance(pair, tuple) else Apply(i1, at, Primitive.AND, pair)

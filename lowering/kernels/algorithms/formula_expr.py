@@ -13,8 +13,8 @@ from ....glow_dialects.formula.statement import (
     Constant,
     Convert,
     IndexOp,
-    Kind,
     LoopValue,
+    NumberKind,
     Read,
     Reduce,
     Term,
@@ -29,7 +29,7 @@ Argument = Callable[["LoopValue | Read"], Access]
 
 def integer_type(term: Term) -> Attribute:
     """Returns the type in which the indices in a term compute: i32 if that holds all of them."""
-    whole = [t for t in walk(term) if t.type in (Kind.INTEGER, i64)]
+    whole = [t for t in walk(term) if t.type in (NumberKind.INTEGER, i64)]
     reads = any(isinstance(t, Read) and t.type == i64 for t in whole)
     bounds = [b for t in whole for b in interval(t)]
     return i64 if reads or any(abs(b) >= 2**31 for b in bounds) else i32
@@ -39,7 +39,7 @@ def element_of_term(term: Term) -> Attribute:
     """Returns the element type of a term's value."""
     if isinstance(term.type, Attribute):
         return term.type
-    return f64 if term.type is Kind.REAL else integer_type(term)
+    return f64 if term.type is NumberKind.REAL else integer_type(term)
 
 
 class Expressions:
@@ -57,7 +57,7 @@ class Expressions:
     def _type(self, term: Term) -> Attribute:
         if isinstance(term.type, Attribute):
             return term.type
-        return f64 if term.type is Kind.REAL else self._integer
+        return f64 if term.type is NumberKind.REAL else self._integer
 
     def _visit(self, term: Term) -> Expr:
         if term not in self._known:
@@ -89,7 +89,7 @@ class Expressions:
 
     def _whole(self, term: Term, value: Expr, element: Attribute) -> Expr:
         """Returns a value; if it is an index, in the type of the indices of this term."""
-        if term.type is not Kind.INTEGER or element == self._integer:
+        if term.type is not NumberKind.INTEGER or element == self._integer:
             return value
         return convert(value, self._integer)
 
@@ -102,7 +102,7 @@ class Expressions:
             return _power(arguments[0], arguments[1], exponent.value)
         found = apply(term.kind, *arguments)
         # rounding a real number to an index
-        rounds = term.type is Kind.INTEGER and term.arguments[0].type is Kind.REAL
+        rounds = term.type is NumberKind.INTEGER and term.arguments[0].type is NumberKind.REAL
         return convert(found, self._integer) if rounds else found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ....glow_dialects.elements import compute_type
+from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.matrix import MatMulOp
 from ....glow_dialects.glow_cpu.packed import PackedMatMulOp
@@ -12,8 +12,10 @@ from ....glow_dialects.glow_nest.affine import Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import (
+    balanced_panel,
     finishes_apart,
-    repays_turning,
+    repays_packing,
+    repays_transposing,
     rows_finished_together,
     rows_of_panels,
 )
@@ -26,7 +28,9 @@ def matmul(k: Kernel) -> None:
     Computes `y[b, i, j] = sum(lhs[b, i, t] * rhs[b, t, j])`.
 
     A right operand that is stored transposed is read along `t`. If there are many rows with few
-    terms each, a transposed copy pays off and is made first.
+    terms each, a transposed copy pays off and is made first. Of matrices that are far larger than
+    the nearest cache, the left one is copied if it is stored transposed, and the right one is
+    copied to panels of as many columns as a register tile has.
     """
     lhs, rhs = k.operands
     batch = view_dims(View(lhs.buffer, lhs.shape[:-2], lhs.strides[:-2]), "b")
@@ -34,13 +38,35 @@ def matmul(k: Kernel) -> None:
         lhs = _swapped(lhs)
     if k.call.get("transpose_rhs"):
         rhs = _swapped(rhs)
-    terms = lhs.shape[-1]
-    if rhs.strides[-1] != 1 and repays_turning(lhs.shape[-2], terms):
+    rows, terms, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
+    size = element_bytes(rhs.element)
+    if lhs.rank == 2 and repays_packing(k.machine, rows, terms * columns * size):
+        if lhs.strides[-1] != 1:
+            lhs = _dense(k, lhs)
+        _by_panels(k, lhs, _in_panels(k, rhs), columns)
+        return
+    if rhs.strides[-1] != 1 and repays_transposing(rows, terms):
         rhs = _dense(k, rhs)
-    i, j, t = Dim("i", lhs.shape[-2]), Dim("j", rhs.shape[-1]), Dim("t", terms)
+    i, j, t = Dim("i", rows), Dim("j", columns), Dim("t", terms)
     element = compute_type(k.element)
     reduction = total(Combine.ADD, element, lhs[[*batch, i, t]], rhs[[*batch, t, j]])
     k.reduce([*batch, i, j], [t], reduction, [*batch, i, j])
+
+
+def _in_panels(k: Kernel, matrix: View) -> View:
+    """Returns a copy of a matrix [K, N] in panels [ceil(N / width), K, width]."""
+    inner, columns = matrix.shape
+    lanes = k.machine.lanes(8 * element_bytes(matrix.element))
+    width = balanced_panel(k.machine, lanes, columns)
+    panels, rest = divmod(columns, width)
+    copied = k.scratch((panels + (rest > 0), inner, width), matrix.element)
+    p, t, j = Dim("p", panels), Dim("t", inner), Dim("j", width)
+    if panels:
+        k.copy([p, t, j], copied[[p, t, j]], matrix[[t, affine(p) * width + j]])
+    if rest:
+        j = Dim("j", rest)
+        k.copy([t, j], copied[[panels, t, j]], matrix[[t, j + panels * width]])
+    return copied
 
 
 @kernel(PackedMatMulOp)
@@ -50,32 +76,37 @@ def packed_matmul(k: Kernel) -> None:
     `p` after the other.
     """
     x, weights = k.operands
+    _by_panels(k, x, weights, k.call.int("columns"))
+
+
+def _by_panels(k: Kernel, x: View, weights: View, columns: int) -> None:
+    """Computes the products of rows with the first columns of a matrix in panels."""
     panels, inner, width = weights.shape
-    rest = k.call.int("columns") - (panels - 1) * width
+    rest = columns - (panels - 1) * width
     p = Dim("p", panels if rest == width else panels - 1)
 
     def visit(rows: Rows) -> None:
         if p.size:
             with k.repeat(p):
-                _panel(k, rows, p, width)
+                _panel(k, x, weights, rows, p, width)
         if rest < width:
-            _panel(k, rows, panels - 1, rest)
+            _panel(k, x, weights, rows, panels - 1, rest)
 
     together = rows_of_panels(k.machine, prod(x.shape[:-1]), inner)
     for_rows(k, x.rank - 1, [x], together, visit)
 
 
-def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
+def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Dim | int, columns: int) -> None:
     """Computes the products of some rows with the first columns of a panel."""
     if not finishes_apart(k.epilogue.body):
-        dims, terms, products, place = _product(k, rows, p, columns)
+        dims, terms, products, place = _product(k, x, weights, rows, p, columns)
         k.reduce(dims, terms, products, place)
         return
     together = rows_finished_together()
     sums = k.scratch((min(together, rows.row.size), columns), compute_type(k.element))
 
     def visit(few: Rows) -> None:
-        dims, terms, products, place = _product(k, few, p, columns)
+        dims, terms, products, place = _product(k, x, weights, few, p, columns)
         k.map(dims, sums[dims], (), X, terms, products)
         k.finish(dims, place, [sums[dims]])
 
@@ -83,10 +114,9 @@ def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
 
 
 def _product(
-    k: Kernel, rows: Rows, p: Dim | int, columns: int
+    k: Kernel, x: View, weights: View, rows: Rows, p: Dim | int, columns: int
 ) -> tuple[list[Dim], list[Dim], Reduction, list[Index]]:
     """Returns the loop variables, the reduced ones, the reduction, and the place of its results."""
-    x, weights = k.operands
     _, inner, width = weights.shape
     j, t = Dim("j", columns), Dim("t", inner)
     element = compute_type(k.element)

@@ -32,8 +32,7 @@ from ....semantics.cook_toom import KERNEL, winograd_transforms
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, Edge, choose_blocks, edges
-from .bf16_parts import pairs_of_parts, words_of_parts
-from .transforms import by_column_pairs, by_row_pairs, sandwich
+from .transforms import by_column_pairs, by_row_pairs, pairs_of_parts, sandwich, words_of_parts
 
 
 def _has_products(machine: MachineDescription, call: Call) -> bool:

@@ -14,12 +14,7 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import IntegerType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....glow_dialects.elements import (
-    is_minifloat,
-    is_narrow_storage,
-    is_unsigned,
-    storage_type,
-)
+from ....glow_dialects.elements import is_minifloat, is_narrow_storage, is_unsigned, storage_type
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp, dot_kind

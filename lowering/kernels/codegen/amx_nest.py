@@ -39,7 +39,7 @@ from ..schedules.amx_tile import (
 )
 from ..threads.split import Share, Split, is_balanced
 from .loop_driver import LoopDriver, whole
-from .memory import Bound, Memory, Place, Places
+from .memory import Address, Addresses, Bound, FlatBuffers
 from .vector_nest import VectorNest
 
 _MOST_UNROLLED = 4
@@ -53,7 +53,7 @@ class TileNest:
         self,
         nest: Nest,
         schedule: AmxTile,
-        memory: Memory,
+        memory: FlatBuffers,
         machine: MachineDescription,
         threads: int = 1,
     ):
@@ -163,12 +163,12 @@ class TileNest:
             write = substituted(self.nest.writes[0], change)
             self._store(kind, write, self.memory.places([write], bound)[write])
         else:
-            self._store(kind, None, Place(None, 0))
+            self._store(kind, None, Address(None, 0))
             nest = kind.finishing(self.nest, self._sums)
             schedule = bound_finish(nest, self._finish[kind.group])
             VectorNest(nest, schedule, self.memory, self.machine).run(bound)
 
-    def _store(self, kind: GroupLoops, write: Access | None, place: Place) -> None:
+    def _store(self, kind: GroupLoops, write: Access | None, place: Address) -> None:
         """Stores accumulators: as what the nest writes, or in the array of results."""
         panels, joined = self.plan.panels, self.plan.joined
         outer, inner, between = 0, panels * COLUMNS, COLUMNS
@@ -184,7 +184,7 @@ class TileNest:
                 self.e.add(glow_vec.TileStoreOp(tile, base, [to], inner * _SUM_BYTES))
 
     def _reduce(
-        self, level: int, reads: Sequence[Access], places: Places, kind: GroupLoops
+        self, level: int, reads: Sequence[Access], places: Addresses, kind: GroupLoops
     ) -> None:
         if level == len(self._steps):
             self._step(reads, places, kind)
@@ -197,12 +197,12 @@ class TileNest:
         for number in numbers:
             self._reduce(level + 1, reads, self.memory.advance(places, dim, number), kind)
 
-    def _step(self, reads: Sequence[Access], places: Places, kind: GroupLoops) -> None:
+    def _step(self, reads: Sequence[Access], places: Addresses, kind: GroupLoops) -> None:
         """
         Adds the products of some tiles of the filter and of the image, for each pair of parts.
         """
         parts = self.roles.parts
-        loaded: dict[int, Place] = {}
+        loaded: dict[int, Address] = {}
         for i in range(1 if parts is None else parts.size):
             chosen = places if parts is None else self.memory.advance(places, parts, i)
             self._products(reads[:2], chosen, kind, loaded)
@@ -215,9 +215,9 @@ class TileNest:
     def _products(
         self,
         reads: Sequence[Access],
-        places: Places,
+        places: Addresses,
         kind: GroupLoops,
-        loaded: dict[int, Place],
+        loaded: dict[int, Address],
     ) -> None:
         """Loads tiles of the filter, then each tile of the image, and adds their products."""
         image, filters = reads
@@ -257,7 +257,7 @@ class TileNest:
         return -(-self.roles.quads * copies // prod(d.size for d in kind.dims))
 
     def _load(
-        self, tile: int, access: Access, place: Place, stride: int, loaded: dict[int, Place]
+        self, tile: int, access: Access, place: Address, stride: int, loaded: dict[int, Address]
     ) -> None:
         """Loads a tile, unless it is there already."""
         if loaded.get(tile) == place:
@@ -272,7 +272,7 @@ class TileNest:
         """Elements from a panel of the filter to the next."""
         return self.plan.panel_bytes // self.roles.filter_size
 
-    def _prefetch(self, filters: Access, place: Place, lines: int, locality: int) -> None:
+    def _prefetch(self, filters: Access, place: Address, lines: int, locality: int) -> None:
         """Prefetches some lines of each panel."""
         for panel, line in product(range(self.plan.panels), range(lines)):
             at = panel * self._between + line * self.roles.pitch

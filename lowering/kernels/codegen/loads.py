@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.schedule import Elementwise
 from .algebra import ArithAlgebra, Value
-from .memory import Place, Point, offset_of
+from .memory import Address, Point, offset_of
 from .tile import Tile
 
 Loaded = dict[tuple[Access, "SSAValue | None", int], Value]
@@ -58,7 +58,7 @@ class Loads:
         mask = [t - start for t in table[first : first + lanes]]
         return loaded._replace(ssa=self._algebra.emitter.shuffle(loaded.ssa, loaded.ssa, mask))
 
-    def _load(self, access: Access, place: Place, offset: int) -> Value:
+    def _load(self, access: Access, place: Address, offset: int) -> Value:
         memory, nest, lanes = self._tile.memory, self._tile.nest, self._lanes
         stride = access.stride(self._vector) if self._vector is not None else 0
         stride = 1 if isinstance(stride, tuple) else stride

@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.schedule import Split
-from ..threads.split import Group, Share, TileSpan, groups_of, weight_of
+from ..threads.split import Share, TileSpan, UnitGroup, groups_of, weight_of
 from .emit import Emitter
 
 Loop = tuple[Dim, Sequence[TileSpan]]
@@ -78,7 +78,7 @@ class LoopDriver:
                 yield from self._units(position, split, group, first, end)
 
     def _units(
-        self, position: P, split: Split, group: Group, first: SSAValue, end: SSAValue
+        self, position: P, split: Split, group: UnitGroup, first: SSAValue, end: SSAValue
     ) -> Iterator[P]:
         """Yields the tiles of units `first` to `end - 1` of a group."""
         sizes = [span.tiles for span in group.spans]
@@ -89,7 +89,7 @@ class LoopDriver:
                 at = at.at(self.loops[split.first + i][0], span, start)
             yield from self.tiles(at, split.last + 1)
 
-    def _units_below(self, weight: SSAValue, group: Group) -> SSAValue:
+    def _units_below(self, weight: SSAValue, group: UnitGroup) -> SSAValue:
         """Returns `group.units_below(weight)`"""
         e, ahead = self.emitter, group.start - group.weight + 1
         reached = e.binary(arith.SubiOp, weight, e.index(ahead))

@@ -20,18 +20,18 @@ _MAX_INTERLEAVE = 4
 
 
 @dataclass(frozen=True)
-class Place:
+class Address:
     """A place in a buffer: a dynamic and a constant part."""
 
     dynamic: SSAValue | None
     constant: int
 
-    def moved(self, distance: int) -> Place:
+    def moved(self, distance: int) -> Address:
         """Returns the place so many elements behind."""
-        return Place(self.dynamic, self.constant + distance)
+        return Address(self.dynamic, self.constant + distance)
 
 
-Places = Mapping[Access, Place]
+Addresses = Mapping[Access, Address]
 Point = Mapping[Dim, int]
 """Where an element of a tile is, relative to the tile."""
 
@@ -52,34 +52,34 @@ def offset_of(access: Access, point: Point) -> int:
     return total
 
 
-class Memory:
+class FlatBuffers:
     """The buffers of one kernel as memrefs of one dimension."""
 
     def __init__(self, emitter: Emitter, flat: Mapping[Buffer, SSAValue]):
         self.emitter = emitter
         self._flat = flat
 
-    def replaced(self, flat: Mapping[Buffer, SSAValue]) -> Memory:
+    def replaced(self, flat: Mapping[Buffer, SSAValue]) -> FlatBuffers:
         """Returns the same with other memrefs for some buffers."""
-        return Memory(self.emitter, {**self._flat, **flat})
+        return FlatBuffers(self.emitter, {**self._flat, **flat})
 
     def memref(self, buffer: Buffer) -> SSAValue:
         return self._flat[buffer]
 
-    def start(self, access: Access) -> Place:
+    def start(self, access: Access) -> Address:
         """
         Returns the place where all loop variables are 0. Index 0 of a flat memref is element `low`.
         """
-        return Place(None, access.place.constant - access.buffer.low)
+        return Address(None, access.place.constant - access.buffer.low)
 
-    def places(self, accesses: Sequence[Access], bound: Mapping[Dim, SSAValue | int]) -> Places:
+    def places(self, accesses: Sequence[Access], bound: Mapping[Dim, SSAValue | int]) -> Addresses:
         """Returns the places of accesses for the values of loop variables."""
-        places: Places = {a: self.start(a) for a in accesses}
+        places: Addresses = {a: self.start(a) for a in accesses}
         for dim, value in bound.items():
             places = self.advance(places, dim, value)
         return places
 
-    def advance(self, places: Places, dim: Dim, value: SSAValue | int) -> dict[Access, Place]:
+    def advance(self, places: Addresses, dim: Dim, value: SSAValue | int) -> dict[Access, Address]:
         """Returns the places of accesses at a value of `dim`, given those at the value 0."""
         if isinstance(value, int):
             return {a: p.moved(offset_of(a, {dim: value})) for a, p in places.items()}
@@ -102,10 +102,10 @@ class Memory:
                 if key not in moved_to:
                     moved_to[key] = e.binary(arith.AddiOp, place.dynamic, distance)
                 distance = moved_to[key]
-            result[access] = Place(distance, place.constant)
+            result[access] = Address(distance, place.constant)
         return result
 
-    def at(self, place: Place, offset: int = 0) -> SSAValue:
+    def at(self, place: Address, offset: int = 0) -> SSAValue:
         """Returns the place, moved by a constant, as an index."""
         constant = self.emitter.index(place.constant + offset)
         if place.dynamic is None:
@@ -117,7 +117,7 @@ class Memory:
     def load(
         self,
         access: Access,
-        place: Place,
+        place: Address,
         offset: int,
         stride: int,
         algebra: ArithAlgebra,
@@ -146,7 +146,7 @@ class Memory:
         return value._replace(ssa=e.broadcast(value.ssa, algebra.lanes // lanes))
 
     def load_neighbours(
-        self, access: Access, place: Place, offset: int, stride: int, terms: int, lanes: int
+        self, access: Access, place: Address, offset: int, stride: int, terms: int, lanes: int
     ) -> SSAValue:
         """
         Returns `terms` narrow elements for each lane, as memory holds them. They follow each other
@@ -161,7 +161,7 @@ class Memory:
         return e.bitcast(e.broadcast(whole, lanes), element, terms * lanes)
 
     def load_fields(
-        self, access: Access, place: Place, fields: Sequence[int], lanes: int
+        self, access: Access, place: Address, fields: Sequence[int], lanes: int
     ) -> SSAValue:
         """
         Loads four bytes for each lane. Byte f of lane i is element i of field f; up to four fields
@@ -177,12 +177,12 @@ class Memory:
         assert total is not None
         return e.bitcast(total, i8, 4 * lanes)
 
-    def prefetch(self, access: Access, place: Place, offset: int, locality: int = 3) -> None:
+    def prefetch(self, access: Access, place: Address, offset: int, locality: int = 3) -> None:
         """Emits a hint that the element at a place, moved by `offset`, will be read soon."""
         self.emitter.prefetch(self._flat[access.buffer], self.at(place, offset), locality)
 
     def _interleaved(
-        self, memory: SSAValue, place: Place, offset: int, stride: int, access: Access, lanes: int
+        self, memory: SSAValue, place: Address, offset: int, stride: int, access: Access, lanes: int
     ) -> SSAValue:
         """
         Returns every `stride`-th element, from contiguous loads that together end with the last
@@ -210,7 +210,7 @@ class Memory:
         self,
         value: Value,
         access: Access,
-        place: Place,
+        place: Address,
         offset: int,
         stride: int,
         mask: SSAValue | None,
@@ -227,11 +227,11 @@ class Memory:
         for lane in range(algebra.lanes):
             e.store(e.extract(stored, lane), memory, self.at(place, offset + lane * stride))
 
-    def store_whole(self, value: SSAValue, access: Access, place: Place, offset: int) -> None:
+    def store_whole(self, value: SSAValue, access: Access, place: Address, offset: int) -> None:
         """Writes all lanes of a vector next to each other, as memory holds them."""
         self.emitter.store(value, self._flat[access.buffer], self.at(place, offset))
 
-    def indirect(self, access: Access, place: Place, index_place: Place) -> Place:
+    def indirect(self, access: Access, place: Address, index_place: Address) -> Address:
         """Returns the place moved by an index in memory (see `Indirect`)."""
         assert access.indirect is not None
         e, size, stride = self.emitter, access.indirect.size, access.indirect.stride
@@ -246,7 +246,7 @@ class Memory:
         distance = e.binary(arith.MuliOp, e.cast("index_cast", chosen, INDEX), e.index(stride))
         if place.dynamic is not None:
             distance = e.binary(arith.AddiOp, place.dynamic, distance)
-        return Place(distance, place.constant)
+        return Address(distance, place.constant)
 
     def _from_either_end(self, index: SSAValue, size: int) -> SSAValue:
         """Returns an index within a size, from the front; a negative one counts from the end."""

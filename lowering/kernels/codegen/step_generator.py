@@ -1,27 +1,35 @@
-"""The control flow of the steps of a kernel."""
+"""
+The control flow of the steps of a kernel: loops, lists of places where a vector is not zero, and
+what threads share while they run the steps together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ....glow_dialects.glow_nest.affine import Buffer
+from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from ....glow_dialects.glow_nest.kernel import BarrierOp, RepeatOp
-from ....glow_dialects.glow_nest.nest import Listing
+from ....glow_dialects.glow_nest.nest import Listing, RepeatListed
 from ....glow_dialects.glow_nest.ops import ListNonzerosOp, NestOp, RepeatListedOp
 from ....glow_dialects.glow_nest.schedule import AmxTile, Split, VectorSchedule
 from ....glow_dialects.glow_nest.steps import KernelSteps
 from ....glow_dialects.machine import MachineDescription
-from ....passes.looked_at import each
+from ....passes.visited_operation import each
+from ...threads import BARRIER, NEXT
+from ..threads.split import Portions, portions_of
+from .algebra import ArithAlgebra
 from .amx_nest import TileNest
+from .emit import Emitter
 from .loop_driver import LoopDriver, whole
-from .memory import Bound, Memory
-from .nonzero_list import fill_list, repeat_listed
-from .sharing import Sharing
+from .memory import Address, Bound, FlatBuffers
+from .types import INDEX, computes_in_float, memory_type
 from .vector_nest import VectorNest
 
 
@@ -30,7 +38,7 @@ class StepGenerator:
     """Emits the steps of a kernel one after the other, for one of several threads."""
 
     steps: KernelSteps
-    memory: Memory
+    memory: FlatBuffers
     machine: MachineDescription
     sharing: Sharing | None = None
     """None where there is one thread, or where one thread does all."""
@@ -99,3 +107,141 @@ class StepGenerator:
         driver = LoopDriver(self.memory.emitter, whole(dims), split, share)
         for inner in driver.tiles(bound):
             inside.block(loops[-1].body.block, inner)
+
+
+def fill_list(
+    step: Listing, memory: FlatBuffers, machine: MachineDescription, bound: Bound
+) -> None:
+    """
+    Emits a loop without branches. It stores each number after those that are listed so far; the
+    next number overwrites it if it is not to stay.
+    """
+    e, to, dim = memory.emitter, step.numbers, step.numbers.dim
+    places = memory.places([step.source, to.place, to.count], bound)
+    scalar = ArithAlgebra(e, machine, 1)
+    kind = memory_type(to.place.element)
+
+    def body(iv: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        (count,) = carried
+        number = e.index(iv)
+        end = memory.advance({to.place: places[to.place]}, dim, count)[to.place]
+        e.store(e.cast("index_cast", number, kind), memory.memref(to.place.buffer), memory.at(end))
+        at = memory.advance({step.source: places[step.source]}, dim, iv)[step.source]
+        value = memory.load(step.source, at, 0, 0, scalar, raw=False)
+        differs = "une" if computes_in_float(value.element) else "ne"
+        listed = e.compare(differs, value.ssa, scalar.number(0, value.element).ssa)
+        return [e.binary(arith.AddiOp, count, e.select(listed, e.index(1), e.index(0)))]
+
+    (count,) = e.loop_carrying(dim.size, 1, [e.index(0)], body)
+    stored = e.cast("index_cast", count, memory_type(to.count.element))
+    e.store(stored, memory.memref(to.count.buffer), memory.at(places[to.count]))
+
+
+def repeat_listed(step: RepeatListed, memory: FlatBuffers, bound: Bound) -> Iterator[Bound]:
+    """Yields a loop over groups of neighbours in a list: the values of loop variables inside."""
+    e, listing = memory.emitter, step.numbers
+    places = memory.places([listing.place, listing.count], bound)
+    numbers = {listing.place: places[listing.place]}
+
+    def loaded(access: Access, place: Address) -> SSAValue:
+        element = memory_type(access.element)
+        value = e.load(memory.memref(access.buffer), memory.at(place), element, 1)
+        return e.cast("index_cast", value, INDEX)
+
+    def complete(size: int) -> SSAValue:
+        """Returns how many numbers are in complete groups of a size."""
+        groups = e.binary(arith.DivUIOp, count, e.index(size))
+        return e.binary(arith.MuliOp, groups, e.index(size))
+
+    def of_part(start: SSAValue, end: SSAValue, part: Dim) -> tuple[SSAValue, SSAValue]:
+        """Returns the start and the end of the groups of a part."""
+        groups = e.binary(arith.DivUIOp, e.binary(arith.SubiOp, end, start), e.index(size))
+
+        def before(number: SSAValue) -> SSAValue:
+            numbers = e.fraction(groups, number, part.size)
+            return e.binary(arith.AddiOp, start, e.binary(arith.MuliOp, numbers, e.index(size)))
+
+        number = e.index(bound[part])
+        after = e.binary(arith.AddiOp, number, e.index(1))
+        return before(number), before(after)
+
+    count = loaded(listing.count, places[listing.count])
+    size = len(step.dims)
+    start, end = complete(step.after) if step.after else e.index(0), complete(size)
+    if step.part is not None and step.part.size > 1:
+        start, end = of_part(start, end, step.part)
+    for at in e.loop_between(start, end, size):
+        first = memory.advance(numbers, listing.dim, at)
+        values = Bound(bound)
+        for i, dim in enumerate(step.dims):
+            place = memory.advance(first, listing.dim, i)[listing.place]
+            values[dim] = loaded(listing.place, place)
+        yield values
+
+
+_BARRIER, _NEXT = SymbolRefAttr(BARRIER), SymbolRefAttr(NEXT)
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Emits the part of one thread in divided work."""
+
+    emitter: Emitter
+    threads: int
+    thread: SSAValue
+    """The number of the thread."""
+    team: BlockArgument
+
+    def barrier(self) -> None:
+        self.emitter.call(_BARRIER, (self.team, self.thread))
+
+    def drawn(self, units: int) -> Portions:
+        """
+        Has the thread do its large portion, and then small ones of any part until none is left. So
+        all threads end at about the same time.
+        """
+        large, small = portions_of(units, self.threads)
+        if not small:
+            yield from self.fixed(units)
+            return
+        e, n = self.emitter, self.threads
+
+        def following() -> SSAValue:
+            drawn = e.call(_NEXT, (self.team, self.thread, e.index(n * small)), INDEX)
+            return e.binary(arith.AddiOp, drawn, e.index(n))
+
+        count = e.index(n + n * small)
+        for number in e.loop_while(self.thread, count, 1 + n * small, following):
+            # the large portion of a thread, or a small one of any part
+            of_small = e.binary(arith.SubiOp, number, e.index(n))
+            part = e.binary(arith.RemUIOp, of_small, e.index(n))
+            is_large = e.compare("ult", number, e.index(n))
+            start, end = self._part(units, e.select(is_large, number, part))
+            rest_start = e.binary(arith.AddiOp, start, e.index(large))
+            rest = e.binary(arith.SubiOp, end, rest_start)
+            place = e.binary(arith.DivUIOp, of_small, e.index(n))
+            after = e.binary(arith.AddiOp, place, e.index(1))
+            yield (
+                e.select(is_large, start, self._cut(rest_start, place, rest, small)),
+                e.select(is_large, rest_start, self._cut(rest_start, after, rest, small)),
+            )
+
+    def fixed(self, units: int) -> Portions:
+        """Has the thread do one portion, which depends on its number alone."""
+        yield self._part(units, self.thread)
+
+    def _cut(self, start: SSAValue, number: SSAValue, length: SSAValue, parts: int) -> SSAValue:
+        """Returns the start of a part of a range that begins at `start`."""
+        e = self.emitter
+        return e.binary(arith.AddiOp, start, e.fraction(number, length, parts))
+
+    def _part(self, units: int, thread: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """Returns the first unit of a thread's part, and the first of the next."""
+        e = self.emitter
+        if units % self.threads == 0:
+            each = e.index(units // self.threads)
+            first = e.binary(arith.MuliOp, thread, each)
+            return first, e.binary(arith.AddiOp, first, each)
+        n, total = self.threads, e.index(units)
+        after = e.binary(arith.AddiOp, thread, e.index(1))
+        return e.fraction(thread, total, n), e.fraction(after, total, n)

@@ -14,7 +14,7 @@ from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import RegisterTile, VectorSchedule
 from ..threads.split import TileSpan
-from .memory import Memory, Place, Places, Point
+from .memory import Address, Addresses, FlatBuffers, Point
 from .types import vector_type
 
 
@@ -24,18 +24,18 @@ class Tile:
 
     nest: Nest
     schedule: VectorSchedule
-    memory: Memory
-    places: Places
+    memory: FlatBuffers
+    places: Addresses
     elements: Mapping[Dim, range] = field(default_factory=dict)
     """For dimensions with parts: the elements of the tile, from where it is."""
-    stale: SSAValue | int | None = None
+    revisited: SSAValue | int | None = None
     """How many of the first elements along the vectors were already visited."""
     has_sums: SSAValue | None = None
     """In a chunk of the reduction: whether there are sums of former chunks."""
 
     def at(self, dim: Dim, span: TileSpan, number: SSAValue | int) -> Tile:
         """Returns the tile that begins `number` elements behind the start of a span of a loop."""
-        e, stale, has_sums = self.memory.emitter, self.stale, self.has_sums
+        e, revisited, has_sums = self.memory.emitter, self.revisited, self.has_sums
         chunks = self.schedule.chunks if isinstance(self.schedule, RegisterTile) else None
         if chunks is not None and dim is chunks.number:
             has_sums = e.compare("ne", e.index(number), e.index(0))
@@ -45,12 +45,14 @@ class Tile:
             assert not isinstance(number, int)
             start = e.binary(arith.MinSIOp, number, e.index(span.clamp))
             if self.nest.in_place and dim is self.schedule.vector:
-                stale = e.binary(arith.SubiOp, number, start)
+                revisited = e.binary(arith.SubiOp, number, start)
             number = start
-        if span.stale is not None:
-            stale = span.stale
+        if span.revisited is not None:
+            revisited = span.revisited
         places = self.memory.advance(there, dim, number)
-        return replace(self, places=places, elements=elements, stale=stale, has_sums=has_sums)
+        return replace(
+            self, places=places, elements=elements, revisited=revisited, has_sums=has_sums
+        )
 
     def moved(self, dim: Dim, number: SSAValue | int) -> Tile:
         """Returns the same tile in a step of a reduction loop."""
@@ -69,14 +71,14 @@ class Tile:
 
     def fresh(self, point: Point) -> SSAValue | None:
         """Returns the mask of lanes that were not visited yet; None for all."""
-        vector_dim, lanes, stale = self.schedule.vector, self.schedule.lanes, self.stale
-        if stale is None or vector_dim is None or lanes == 1:
+        vector_dim, lanes, revisited = self.schedule.vector, self.schedule.lanes, self.revisited
+        if revisited is None or vector_dim is None or lanes == 1:
             return None
         e, before, t = self.memory.emitter, point.get(vector_dim, 0), vector_type(i1, lanes)
-        if isinstance(stale, int):
-            count = stale - before
+        if isinstance(revisited, int):
+            count = revisited - before
             return e.constant(t, [int(i >= count) for i in range(lanes)]) if count > 0 else None
-        count = e.binary(arith.SubiOp, stale, e.index(before)) if before else stale
+        count = e.binary(arith.SubiOp, revisited, e.index(before)) if before else revisited
         return e.binary(arith.XOrIOp, e.first_lanes(count, lanes), e.constant(t, 1))
 
     def resolved(self, accesses: Sequence[Access]) -> Tile:
@@ -87,7 +89,7 @@ class Tile:
             places[access] = self._resolved(access)
         return replace(self, places=places)
 
-    def _resolved(self, access: Access) -> Place:
+    def _resolved(self, access: Access) -> Address:
         if access.indirect is None:
             return self.places[access]
         index = self._resolved(access.indirect.access)

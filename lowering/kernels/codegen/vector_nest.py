@@ -1,4 +1,7 @@
-"""The code of a nest of vectors: loops over register tiles, and what each tile does."""
+"""
+The code of a nest of vectors: loops over register tiles, and what each tile does. Squares of
+vectors are transposed in registers.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,8 @@ from .algebra import ArithAlgebra, Value
 from .interleaved_store import interleaved, interleaves
 from .loads import Loaded, Loads, loaded_before
 from .loop_driver import LoopDriver
-from .memory import Bound, Memory, Point, offset_of
+from .memory import Bound, FlatBuffers, Point, offset_of
 from .reduction import TileReduction
-from .register_transpose import copy_turned
 from .tile import Tile
 
 
@@ -29,7 +31,11 @@ class VectorNest:
     """Emits one nest."""
 
     def __init__(
-        self, nest: Nest, schedule: VectorSchedule, memory: Memory, machine: MachineDescription
+        self,
+        nest: Nest,
+        schedule: VectorSchedule,
+        memory: FlatBuffers,
+        machine: MachineDescription,
     ):
         self._nest = nest
         self._schedule = schedule
@@ -60,7 +66,7 @@ class VectorNest:
         fixed = loaded_before(start, self._algebra)
         for tile in self._driver(split, share).tiles(start):
             if isinstance(schedule, RegisterTranspose):
-                copy_turned(tile, schedule, self._algebra)
+                copy_transposed(tile, schedule, self._algebra)
             else:
                 self._compute(tile, fixed)
 
@@ -134,3 +140,27 @@ def _by_choice(nest: Nest) -> tuple[Sequence[Access], Sequence[Access]]:
         )
         (before if fixed else others).append(access)
     return before, others
+
+
+def copy_transposed(tile: Tile, schedule: RegisterTranspose, algebra: ArithAlgebra) -> None:
+    """
+    Copies a square: vectors that are loaded along `turned` become vectors along the schedule's
+    vector dimension. Interleaving the first half of the rows with the second half, log2 of their
+    number times, transposes them.
+    """
+    (read,), (write,), memory = tile.nest.operands, tile.nest.writes, tile.memory
+    lanes, vector, turned = schedule.lanes, schedule.vector, schedule.turned
+    assert vector is not None
+    across, down = read.stride(vector), write.stride(turned)
+    assert isinstance(across, int)
+    assert isinstance(down, int)
+    source, target = tile.places[read], tile.places[write]
+    rows = [memory.load(read, source, i * across, 1, algebra, True).ssa for i in range(lanes)]
+    half = lanes // 2
+    low = [n for i in range(half) for n in (i, lanes + i)]
+    high = [n + half for n in low]
+    for _ in range(lanes.bit_length() - 1):
+        pairs = zip(rows[:half], rows[half:], strict=True)
+        rows = [algebra.emitter.shuffle(a, b, mask) for a, b in pairs for mask in (low, high)]
+    for i, row in enumerate(rows):
+        memory.store(Value(row, write.element), write, target, i * down, 1, None, algebra, True)

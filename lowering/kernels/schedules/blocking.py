@@ -75,12 +75,20 @@ def balanced_panel(machine: MachineDescription, lanes: int, columns: int) -> int
 # matrix products
 
 
-def repays_turning(rows: int, terms: int) -> bool:
+def repays_transposing(rows: int, terms: int) -> bool:
     """
     Returns whether products of `rows` rows of `terms` terms repay transposing a factor that is
     stored transposed.
     """
-    return rows >= TIMINGS.least_turned_rows and terms < TIMINGS.most_turned_terms
+    return rows >= TIMINGS.least_transposed_rows and terms < TIMINGS.most_transposed_terms
+
+
+def repays_packing(machine: MachineDescription, rows: int, matrix_bytes: int) -> bool:
+    """
+    Returns whether products of `rows` rows with a matrix repay copying the matrix to panels. From
+    its rows, a tile would read as many pages as it has rows.
+    """
+    return rows >= TIMINGS.least_packed_rows and matrix_bytes > machine.l1_bytes
 
 
 def repays_unpacking(rows: int) -> bool:
@@ -180,7 +188,7 @@ def rows_added_together() -> int:
     return TIMINGS.added_rows
 
 
-def rows_announced() -> int:
+def rows_touched_early() -> int:
     """Returns how many indices before it is added a row is prefetched."""
     return TIMINGS.rows_ahead
 

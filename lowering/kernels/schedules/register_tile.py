@@ -24,7 +24,7 @@ from ....glow_dialects.costs import near_bytes, tile
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.nest import Nest, mapped
-from ....glow_dialects.glow_nest.schedule import Chunks, Part, RegisterTile
+from ....glow_dialects.glow_nest.schedule import Chunks, LoopPart, RegisterTile
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.types import bits, value_type
@@ -70,15 +70,15 @@ def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
     return None
 
 
-def balanced(size: int, most: int) -> tuple[Part, ...]:
+def balanced(size: int, most: int) -> tuple[LoopPart, ...]:
     """Returns the fewest tiles of at most `most` that cover `size`, as equal as possible."""
     count = -(-size // most)
     small, larger = divmod(size, count)
     parts = []
     if larger:
-        parts.append(Part(0, larger * (small + 1), small + 1))
+        parts.append(LoopPart(0, larger * (small + 1), small + 1))
     if larger < count:
-        parts.append(Part(larger * (small + 1), size, small))
+        parts.append(LoopPart(larger * (small + 1), size, small))
     return tuple(parts)
 
 
@@ -108,7 +108,7 @@ class Tiling:
     """A register tile, with its estimated cycles."""
 
     cost: float
-    parts: dict[Dim, tuple[Part, ...]]
+    parts: dict[Dim, tuple[LoopPart, ...]]
     static: tuple[Dim, ...] = ()
     """The dimensions whose points become a list."""
 
@@ -163,7 +163,7 @@ def tiled(
 def _chunks(
     nest: Nest,
     roles: Roles,
-    parts: Mapping[Dim, Sequence[Part]],
+    parts: Mapping[Dim, Sequence[LoopPart]],
     order: Sequence[Dim],
     machine: MachineDescription,
 ) -> tuple[Nest, Chunks | None]:

@@ -68,7 +68,7 @@ def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
 # nests without reduction
 
 
-def _choose_turned(nest: Nest, machine: MachineDescription) -> RegisterTranspose | None:
+def _choose_transposed(nest: Nest, machine: MachineDescription) -> RegisterTranspose | None:
     """Returns the schedule of a copy that reads along one dimension and writes along another."""
     if not nest.raw or nest.in_place or len(nest.operands) != 1 or nest.operands[0].indirect:
         return None
@@ -93,7 +93,7 @@ def _choose_turned(nest: Nest, machine: MachineDescription) -> RegisterTranspose
 def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedule:
     if not nest.writes:
         return Elementwise(order=nest.parallel)
-    if (schedule := _choose_turned(nest, machine)) is not None:
+    if (schedule := _choose_transposed(nest, machine)) is not None:
         return schedule
 
     def lanes_of(dim: Dim) -> int:

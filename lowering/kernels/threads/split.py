@@ -20,8 +20,9 @@ from xdsl.ir import SSAValue
 from ....glow_dialects import costs
 from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.nest import Nest
-from ....glow_dialects.glow_nest.schedule import Split, VectorSchedule
+from ....glow_dialects.glow_nest.schedule import AmxTile, Schedule, Split, VectorSchedule
 from ....glow_dialects.timings import TIMINGS
+from ..schedules.amx_tile import TilePlan
 
 Portions = Iterator[tuple[SSAValue, SSAValue]]
 """The first unit of a portion that a thread does, and the first behind it."""
@@ -41,7 +42,7 @@ class TileSpan:
     """For dimensions with parts: the elements of a tile, from its start."""
     clamp: int | None = None
     """The place to which the last tile is moved back, if it would end after the dimension."""
-    stale: int | None = None
+    revisited: int | None = None
     """The number of first elements of the only tile that were visited before, if that matters."""
 
     @property
@@ -74,12 +75,12 @@ def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[TileSpan]:
     masked = nest.in_place and dim is schedule.vector
     return [
         TileSpan(0, full, step),
-        TileSpan(last, step, step, stale=full - last if masked else None),
+        TileSpan(last, step, step, revisited=full - last if masked else None),
     ]
 
 
 @dataclass(frozen=True)
-class Group:
+class UnitGroup:
     """Units that have the same code: one span of each loop of a split."""
 
     spans: tuple[TileSpan, ...]
@@ -102,17 +103,17 @@ class Group:
         return min(max(0, weight - self.start + self.weight - 1) // self.weight, self.units)
 
 
-def groups_of(spans: Sequence[Sequence[TileSpan]]) -> list[Group]:
+def groups_of(spans: Sequence[Sequence[TileSpan]]) -> list[UnitGroup]:
     """Returns the groups of loops with these spans, in order."""
     groups, start = [], 0
     for combination in product(*spans):
-        group = Group(combination, start)
+        group = UnitGroup(combination, start)
         start += group.units * group.weight
         groups.append(group)
     return groups
 
 
-def weight_of(groups: Sequence[Group]) -> int:
+def weight_of(groups: Sequence[UnitGroup]) -> int:
     return groups[-1].start + groups[-1].units * groups[-1].weight
 
 
@@ -164,7 +165,7 @@ def choose_split(
     return best
 
 
-def _most(groups: Sequence[Group], threads: int, together: bool) -> tuple[int, int]:
+def _most(groups: Sequence[UnitGroup], threads: int, together: bool) -> tuple[int, int]:
     """Returns elements and units of the thread that has most of them."""
     if not together:
         most = [-(-g.units // threads) for g in groups]
@@ -184,3 +185,19 @@ def _cycles(nest: Nest, schedule: VectorSchedule) -> float:
     steps = prod(d.size for d in nest.reduced) if nest.reduction is not None else 0
     accesses = len(nest.operands) + len(nest.writes)
     return costs.nest(points, steps, nest.weight, accesses, schedule.lanes)
+
+
+def split_of(nest: Nest, schedule: Schedule, threads: int) -> Split | None:
+    """Returns how several threads divide a nest; None if one of them does it alone."""
+    if isinstance(schedule, AmxTile):
+        plan = TilePlan.of(nest, schedule)
+        terms = prod(d.size for d in nest.reduced if d is not plan.roles.parts)
+        steps = plan.units * (terms // plan.roles.quads)
+        return (
+            Split(0, 0)
+            if plan.units >= threads and steps >= TIMINGS.least_shared_amx_steps
+            else None
+        )
+    assert isinstance(schedule, VectorSchedule)
+    spans = [spans_of(nest, schedule, d) for d in schedule.order]
+    return choose_split(nest, schedule, spans, threads)

@@ -25,9 +25,9 @@ from ....glow_dialects.formula.statement import (
     Constant,
     Convert,
     IndexOp,
-    Kind,
     Loop,
     LoopValue,
+    NumberKind,
     Read,
     Reduce,
     Stage,
@@ -79,7 +79,7 @@ class _Values:
     def element(self, stage: Stage) -> Attribute:
         """Returns the element type in which a stage's value is kept."""
         t = stage.value.type
-        if t is Kind.INTEGER:
+        if t is NumberKind.INTEGER:
             return i64
         return compute_type(
             t if isinstance(t, Attribute) else element_of(self._node.results[0].type)

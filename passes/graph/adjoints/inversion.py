@@ -21,9 +21,9 @@ from ....glow_dialects.formula.statement import (
     Apply,
     Constant,
     IndexOp,
-    Kind,
     Loop,
     LoopValue,
+    NumberKind,
     Term,
     affine,
 )
@@ -41,7 +41,7 @@ class Inverse:
     rest: tuple[Loop, ...]
     """The loops that any value may have."""
     conditions: tuple[Term, ...]
-    """What holds for points that exist, besides that solved loops are within their ranges."""
+    """The conditions for points that exist, besides that solved loops are within their ranges."""
 
 
 def split_loops(indices: Sequence[Term]) -> dict[Loop, int]:
@@ -66,11 +66,11 @@ def _inside(term: Term) -> list[Term]:
 
 
 def integer(value: int) -> Term:
-    return Constant(Kind.INTEGER, 0, value)
+    return Constant(NumberKind.INTEGER, 0, value)
 
 
 def loop_value(loop: Loop) -> Term:
-    return LoopValue(Kind.INTEGER, 0, loop)
+    return LoopValue(NumberKind.INTEGER, 0, loop)
 
 
 def within(index: Term, size: int) -> list[Term]:

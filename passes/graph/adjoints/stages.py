@@ -18,9 +18,9 @@ from ....glow_dialects.formula.statement import (
     Apply,
     Constant,
     Convert,
-    Kind,
     Loop,
     LoopValue,
+    NumberKind,
     Read,
     Reduce,
     Stage,
@@ -58,9 +58,12 @@ class _Split:
         self.found: list[Stage] = []
         self._stages: dict[Stage, Stage] = {}
         self._done: dict[Term, Term] = {}
+        self._order: dict[Loop, int] = {}
+        """The loops from the outermost one on, so that elements of one row stay together."""
 
     def stage(self, stage: Stage) -> None:
         value = stage.value
+        self._order = {loop: i for i, loop in enumerate(stage.loops)}
         if isinstance(value, Reduce):
             value = replace(value, body=self.term(value.body))
         else:
@@ -92,10 +95,12 @@ class _Split:
                 return term
 
     def _reduction(self, term: Reduce) -> Read:
-        loops = tuple(sorted(term.loops, key=lambda x: x.name))
+        loops = tuple(
+            sorted(term.loops, key=lambda x: (self._order.get(x, len(self._order)), x.name))
+        )
         stage = Stage(f"r{len(self.found)}", loops, replace(term, body=self.term(term.body)))
         self.found.append(stage)
-        indices = tuple(LoopValue(Kind.INTEGER, term.at, x) for x in loops)
+        indices = tuple(LoopValue(NumberKind.INTEGER, term.at, x) for x in loops)
         return Read(term.type, term.at, stage, stage.shape, indices)
 
 
@@ -115,7 +120,7 @@ def partials(stage: Stage, wanted: AbstractSet[int | Stage]) -> list[Partial]:
 def _value_of(stage: Stage) -> Read:
     """Returns a stage's value at the point of its loops."""
     indices = tuple(
-        Constant(Kind.INTEGER, 0, 0) if p is None else LoopValue(Kind.INTEGER, 0, p)
+        Constant(NumberKind.INTEGER, 0, 0) if p is None else LoopValue(NumberKind.INTEGER, 0, p)
         for p in stage.places
     )
     return Read(stage.value.type, 0, stage, stage.shape, indices)
@@ -126,11 +131,13 @@ def _product_of_others(stage: Stage, value: Reduce) -> Stage:
     others = {loop: Loop(f"{loop.name}_", loop.size) for loop in value.over}
     equal: Term | None = None
     for a, b in others.items():
-        same = _ALGEBRA.apply(Primitive.EQ, [LoopValue(Kind.INTEGER, 0, x) for x in (a, b)])
+        same = _ALGEBRA.apply(Primitive.EQ, [LoopValue(NumberKind.INTEGER, 0, x) for x in (a, b)])
         both = None if equal is None else Apply(i1, 0, Primitive.AND, (equal, same))
         equal = same if both is None else both
     assert equal is not None
-    body = substituted(value.body, {a: LoopValue(Kind.INTEGER, 0, b) for a, b in others.items()})
+    body = substituted(
+        value.body, {a: LoopValue(NumberKind.INTEGER, 0, b) for a, b in others.items()}
+    )
     one = Constant(value.type, 0, 1)
     body = _ALGEBRA.apply(Primitive.SELECT, [equal, one, body])
     loops = (*stage.loops, *value.over)
@@ -163,7 +170,7 @@ def _through(
     order = _operands_first(root)
     seeds: dict[Term, Term | None] = {root: factor}
     for term in reversed(order):
-        if term not in seeds or isinstance(term.type, Kind) or not is_float(term.type):
+        if term not in seeds or isinstance(term.type, NumberKind) or not is_float(term.type):
             continue
         seed = seeds[term]
         if isinstance(term, Read):
@@ -172,7 +179,7 @@ def _through(
             if term.outside is not None and not isinstance(term.outside, Constant):
                 raise ValueError("the value outside of an operand is computed")
         elif isinstance(term, Convert):
-            if not isinstance(term.operand.type, Kind) and is_float(term.operand.type):
+            if not isinstance(term.operand.type, NumberKind) and is_float(term.operand.type):
                 back = None if seed is None else _ALGEBRA.convert(seed, term.operand.type)
                 _accumulate(seeds, term.operand, back)
         elif isinstance(term, Apply) and isinstance(term.kind, Primitive):

@@ -15,20 +15,20 @@ from ....glow_dialects.formula.statement import (
     Constant,
     Convert,
     IndexOp,
-    Kind,
     Loop,
     LoopValue,
+    NumberKind,
     Read,
     Reduce,
     Stage,
     Term,
 )
 from ....glow_dialects.formula.syntax import (
-    Access,
     Binary,
     Bound,
     Call,
     Choice,
+    ElementAccess,
     Equation,
     Expression,
     Index,
@@ -86,7 +86,7 @@ def _all(terms: Sequence[Term], loops: Mapping[Loop, Term]) -> tuple[Term, ...]:
 
 def _read_inside(read: Read) -> Read:
     inside = all(_is_within(i, n) for i, n in zip(read.indices, read.shape, strict=True))
-    if read.outside is not None or inside or isinstance(read.type, Kind):
+    if read.outside is not None or inside or isinstance(read.type, NumberKind):
         return read
     return replace(read, outside=Constant(read.type, read.at, 0))
 
@@ -100,7 +100,7 @@ class TermAlgebra:
     """Builds terms for the primitives of scalar expressions, without products by 1."""
 
     def constant(self, value: Number, like: Sequence[Term], element: Attribute | None) -> Term:
-        t = element or next((a.type for a in like), Kind.REAL)
+        t = element or next((a.type for a in like), NumberKind.REAL)
         return Constant(t, 0, value)
 
     def convert(self, value: Term, target: Attribute | None) -> Term:
@@ -156,10 +156,12 @@ class Text:
             case Read():
                 beyond = None if term.outside is None else self._term(term.outside)
                 indices = tuple(Index(self._term(i)) for i in term.indices)
-                return Access(self._name(term.source), indices, beyond)
+                return ElementAccess(self._name(term.source), indices, beyond)
             case Convert():
                 inner = self._term(term.operand)
-                return inner if isinstance(term.type, Kind) else Call(str(term.type), (inner,))
+                return (
+                    inner if isinstance(term.type, NumberKind) else Call(str(term.type), (inner,))
+                )
             case Reduce():
                 bounds = tuple(map(self._bound, term.over))
                 body = self._term(term.body)

@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.shape import ReshapeOp
-from ...looked_at import each
+from ...visited_operation import each
 from .convolutions import convolution_kind
 from .elements import works_on_blocks
 from .moves import keeps_channels

@@ -45,7 +45,7 @@ _REPEATED: Mapping[Primitive, Callable[[np.float64, int], np.float64]] = {
     Primitive.MAXIMUM: lambda x, n: x,
     Primitive.MINIMUM: lambda x, n: x,
 }
-"""What reductions give of so many equal numbers."""
+"""The results of reductions of so many equal numbers."""
 
 
 def says_all(operator: type[Structured]) -> bool:

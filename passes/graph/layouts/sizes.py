@@ -18,7 +18,7 @@ from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow_cpu.blocked import num_blocks
 from ....glow_dialects.operator import shape_of
-from ...looked_at import each
+from ...visited_operation import each
 from .convolutions import ConvolutionKind, convolution_kind, is_integer
 from .elements import works_on_blocks
 from .state import CHANNEL, Layouts

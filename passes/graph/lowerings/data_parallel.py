@@ -59,10 +59,9 @@ def is_primitive(operator: type[DataParallel]) -> bool:
     return operator in _PRIMITIVE_CLASSES
 
 
-def count_primitives(expr: Expr) -> int:
-    """Returns the number of operations of an expression, up to 2. Each of them rounds."""
-    own = 0 if expr.kind is None else 1
-    return min(2, own + sum(count_primitives(a) for a in expr.args)) if own else 0
+def has_intermediates(expr: Expr) -> bool:
+    """Returns whether an operation of an expression takes the result of another, which rounds."""
+    return any(a.kind is not None for a in expr.args)
 
 
 def lower_data_parallel(node: DataParallel, build: Build) -> SSAValue | None:
@@ -77,7 +76,7 @@ def lower_data_parallel(node: DataParallel, build: Build) -> SSAValue | None:
     result = node.results[0].type
     arguments: Sequence[SSAValue] = [stored(build, a) for a in node.operands]
     wide = element_of(result)
-    if count_primitives(expr) > 1:
+    if has_intermediates(expr):
         wide = compute_type(wide)
         arguments = [convert(build, a, compute_type(element_of(a.type))) for a in arguments]
     shaped = element_of(result) != result

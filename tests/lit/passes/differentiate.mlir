@@ -52,3 +52,17 @@ func.func @stops(%x: tensor<2xf32> {glow.name = "x"}, %z: tensor<2xf32> {glow.na
 // CHECK:       [[X:%\S+]] = glow.mul {{%\S+}}, %f
 // CHECK-NEXT:  [[Z:%\S+]] = glow.splat value 0.0 : tensor<2xf32>
 // CHECK-NEXT:  func.return %y, [[X]], [[Z]]
+
+// -----
+
+// Attention goes back through products of matrices; no other index is summed.
+func.func @heads(%q: tensor<1x3x2x4xf32> {glow.name = "q"}, %k: tensor<1x5x2x4xf32> {glow.name = "k"}, %v: tensor<1x5x2x4xf32> {glow.name = "v"}) -> (tensor<f32> {glow.name = "y"}) {
+  %0 = glow.attention %q, %k, %v scale 0.5 : (tensor<1x3x2x4xf32>, tensor<1x5x2x4xf32>, tensor<1x5x2x4xf32>) -> tensor<1x3x2x4xf32>
+  %y = glow.reduce_sum %0 axes [0, 1, 2, 3] : (tensor<1x3x2x4xf32>) -> tensor<f32>
+  func.return %y : tensor<f32>
+}
+
+// CHECK-LABEL:    @heads(
+// CHECK-COUNT-5:  glow.matmul
+// CHECK-NOT:      sum(
+// CHECK:          func.return

@@ -41,56 +41,125 @@ func.func @matmul(%x: tensor<1x2xf32>) -> tensor<1x3xf32> {
 
 // -----
 
-// Not what no rectifier made: an input, limits that are not zero, sums of what rectifiers made.
-func.func @not_rectified(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>, tensor<1x3xf32>) {
+// An input may have no zeros.
+func.func @of_an_input(%x: tensor<1x2xf32>) -> tensor<1x3xf32> {
   %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
-  %a = glow.clip %x min -1.0 max 1.0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
-  %b = glow.relu %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
-  %c = glow.add %b, %a : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
   %r = glow.matmul %x, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
-  %s = glow.matmul %a, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
-  %t = glow.matmul %c, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
-  func.return %r, %s, %t : tensor<1x3xf32>, tensor<1x3xf32>, tensor<1x3xf32>
+  func.return %r : tensor<1x3xf32>
 }
 
-// CHECK-LABEL: @not_rectified(
-// CHECK-NOT:   glow_cpu.sparse_vector_matmul
-// CHECK-COUNT-3: glow.matmul
-
-// -----
-
-// Not several rows, matrices that are not constant, a batch of matrices, or integers.
-func.func @others(%x: tensor<2x2xf32>, %y: tensor<1x2xf32>, %m: tensor<2x3xf32>, %z: tensor<1x2xi32>, %u: tensor<1x1x2xf32>) -> (tensor<2x3xf32>, tensor<1x3xf32>, tensor<1x3xi32>, tensor<1x1x3xf32>) {
-  %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
-  %i = glow.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
-  %a = glow.relu %x : (tensor<2x2xf32>) -> tensor<2x2xf32>
-  %b = glow.relu %y : (tensor<1x2xf32>) -> tensor<1x2xf32>
-  %c = glow.relu %z : (tensor<1x2xi32>) -> tensor<1x2xi32>
-  %r = glow.matmul %a, %w : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-  %s = glow.matmul %b, %m : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
-  %t = glow.matmul %c, %i : (tensor<1x2xi32>, tensor<2x3xi32>) -> tensor<1x3xi32>
-  %v = glow.constant dense<[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]> : tensor<1x2x3xf32>
-  %d = glow.relu %u : (tensor<1x1x2xf32>) -> tensor<1x1x2xf32>
-  %e = glow.matmul %d, %v : (tensor<1x1x2xf32>, tensor<1x2x3xf32>) -> tensor<1x1x3xf32>
-  func.return %r, %s, %t, %e : tensor<2x3xf32>, tensor<1x3xf32>, tensor<1x3xi32>, tensor<1x1x3xf32>
-}
-
-// CHECK-LABEL: @others(
+// CHECK-LABEL: @of_an_input(
 // CHECK-NOT:   glow_cpu.sparse_vector_matmul
 // CHECK:       func.return
 
 // -----
 
-// Not matrices with an element that is not finite: zero times it is NaN.
-func.func @not_finite(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>) {
-  %w = glow.constant dense<[[1.0, 2.0, 0x7F800000], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
-  %v = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 0x7FC00000, 6.0]]> : tensor<2x3xf32>
-  %a = glow.relu %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
+// Limits that are not zero make no zeros.
+func.func @within_other_limits(%x: tensor<1x2xf32>) -> tensor<1x3xf32> {
+  %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %a = glow.clip %x min -1.0 max 1.0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
   %r = glow.matmul %a, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
-  %s = glow.matmul %a, %v : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
-  func.return %r, %s : tensor<1x3xf32>, tensor<1x3xf32>
+  func.return %r : tensor<1x3xf32>
 }
 
-// CHECK-LABEL: @not_finite(
+// CHECK-LABEL: @within_other_limits(
+// CHECK-NOT:   glow_cpu.sparse_vector_matmul
+// CHECK:       func.return
+
+// -----
+
+// A sum of what rectifiers made and another value may have no zeros.
+func.func @of_a_sum(%x: tensor<1x2xf32>, %y: tensor<1x2xf32>) -> tensor<1x3xf32> {
+  %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %a = glow.relu %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %b = glow.add %a, %y : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+  %r = glow.matmul %b, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
+  func.return %r : tensor<1x3xf32>
+}
+
+// CHECK-LABEL: @of_a_sum(
+// CHECK-NOT:   glow_cpu.sparse_vector_matmul
+// CHECK:       func.return
+
+// -----
+
+// Each of several rows has zeros elsewhere.
+func.func @of_two_rows(%x: tensor<2x2xf32>) -> tensor<2x3xf32> {
+  %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %a = glow.relu %x : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %r = glow.matmul %a, %w : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %r : tensor<2x3xf32>
+}
+
+// CHECK-LABEL: @of_two_rows(
+// CHECK-NOT:   glow_cpu.sparse_vector_matmul
+// CHECK:       func.return
+
+// -----
+
+// A matrix that is not constant stays.
+func.func @by_an_input(%x: tensor<1x2xf32>, %w: tensor<2x3xf32>) -> tensor<1x3xf32> {
+  %a = glow.relu %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %r = glow.matmul %a, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
+  func.return %r : tensor<1x3xf32>
+}
+
+// CHECK-LABEL: @by_an_input(
+// CHECK-NOT:   glow_cpu.sparse_vector_matmul
+// CHECK:       func.return
+
+// -----
+
+// Products of integers stay.
+func.func @of_integers(%x: tensor<1x2xi32>) -> tensor<1x3xi32> {
+  %w = glow.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  %a = glow.relu %x : (tensor<1x2xi32>) -> tensor<1x2xi32>
+  %r = glow.matmul %a, %w : (tensor<1x2xi32>, tensor<2x3xi32>) -> tensor<1x3xi32>
+  func.return %r : tensor<1x3xi32>
+}
+
+// CHECK-LABEL: @of_integers(
+// CHECK-NOT:   glow_cpu.sparse_vector_matmul
+// CHECK:       func.return
+
+// -----
+
+// A batch of matrices stays.
+func.func @of_a_batch(%x: tensor<1x1x2xf32>) -> tensor<1x1x3xf32> {
+  %w = glow.constant dense<[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]> : tensor<1x2x3xf32>
+  %a = glow.relu %x : (tensor<1x1x2xf32>) -> tensor<1x1x2xf32>
+  %r = glow.matmul %a, %w : (tensor<1x1x2xf32>, tensor<1x2x3xf32>) -> tensor<1x1x3xf32>
+  func.return %r : tensor<1x1x3xf32>
+}
+
+// CHECK-LABEL: @of_a_batch(
+// CHECK-NOT:   glow_cpu.sparse_vector_matmul
+// CHECK:       func.return
+
+// -----
+
+// Zero times infinity is NaN.
+func.func @by_an_infinity(%x: tensor<1x2xf32>) -> tensor<1x3xf32> {
+  %w = glow.constant dense<[[1.0, 2.0, 0x7F800000], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %a = glow.relu %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %r = glow.matmul %a, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
+  func.return %r : tensor<1x3xf32>
+}
+
+// CHECK-LABEL: @by_an_infinity(
+// CHECK-NOT:   glow_cpu.sparse_vector_matmul
+// CHECK:       func.return
+
+// -----
+
+// Zero times NaN is NaN.
+func.func @by_a_nan(%x: tensor<1x2xf32>) -> tensor<1x3xf32> {
+  %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 0x7FC00000, 6.0]]> : tensor<2x3xf32>
+  %a = glow.relu %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %r = glow.matmul %a, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
+  func.return %r : tensor<1x3xf32>
+}
+
+// CHECK-LABEL: @by_a_nan(
 // CHECK-NOT:   glow_cpu.sparse_vector_matmul
 // CHECK:       func.return

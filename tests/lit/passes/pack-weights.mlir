@@ -144,3 +144,30 @@ func.func @others(%x: tensor<2x2xf32>, %i: tensor<2x1xi32>, %b: tensor<1x2x1xf32
 // CHECK-NEXT:  %t = glow.matmul %b, %v : (tensor<1x2x1xf32>, tensor<1x1x2xf32>) -> tensor<1x2x2xf32>
 // CHECK-NEXT:  %q = glow.matmul %x, %u transpose_lhs true : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT:  func.return %r, %s, %t, %q : tensor<2x2xf32>, tensor<2x2xi32>, tensor<1x2x2xf32>, tensor<2x2xf32>
+
+// -----
+
+// Weights that are not constant: the kernel of a product packs them, where rows and weights are many.
+func.func @trained(%x: tensor<64x100xf32>, %w: tensor<128x100xf32>, %b: tensor<128xf32>) -> tensor<64x128xf32> {
+  %r = glow.fully_connected %x, %w, %b : (tensor<64x100xf32>, tensor<128x100xf32>, tensor<128xf32>) -> tensor<64x128xf32>
+  func.return %r : tensor<64x128xf32>
+}
+
+// CHECK-LABEL: @trained(
+// CHECK-NEXT:  %r = glow.matmul %x, %w transpose_rhs true
+// CHECK-NEXT:  %r_1 = glow.broadcast %b : (tensor<128xf32>) -> tensor<64x128xf32>
+// CHECK-NEXT:  %r_2 = glow.add %r, %r_1
+
+// -----
+
+// Few rows, or few weights, are not worth it.
+func.func @few(%x: tensor<8x100xf32>, %w: tensor<128x100xf32>, %b: tensor<128xf32>, %y: tensor<64x10xf32>, %v: tensor<12x10xf32>, %c: tensor<12xf32>) -> (tensor<8x128xf32>, tensor<64x12xf32>) {
+  %r = glow.fully_connected %x, %w, %b : (tensor<8x100xf32>, tensor<128x100xf32>, tensor<128xf32>) -> tensor<8x128xf32>
+  %s = glow.fully_connected %y, %v, %c : (tensor<64x10xf32>, tensor<12x10xf32>, tensor<12xf32>) -> tensor<64x12xf32>
+  func.return %r, %s : tensor<8x128xf32>, tensor<64x12xf32>
+}
+
+// CHECK-LABEL: @few(
+// CHECK-NEXT:  %r = glow.fully_connected %x, %w, %b
+// CHECK-NEXT:  %s = glow.fully_connected %y, %v, %c
+// CHECK-NEXT:  func.return %r, %s

@@ -16,11 +16,11 @@ from glow.glow_dialects.formula.rewriting import with_order
 from glow.glow_dialects.formula.syntax import (
     PRECEDENCE,
     REDUCTIONS,
-    Access,
     Binary,
     Bound,
     Call,
     Choice,
+    ElementAccess,
     Equation,
     Formula,
     Index,
@@ -33,12 +33,11 @@ from glow.glow_dialects.formula.syntax import (
 from glow.glow_dialects.glow.pooling import MaxPoolOp
 from glow.glow_dialects.operator import with_shape
 from glow.semantics.formula import evaluate_statement
+from glow.tests.unit.semantics.formula_cases import call_of, windows
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator
 from xdsl.dialects.builtin import bf16, f16, f32, i32, i64
-
-from ..semantics.test_formulas import call_of, windows
 
 NAMES = st.sampled_from(["i", "j", "k0", "alpha", "x_y"])
 NUMBERS = st.one_of(
@@ -57,7 +56,7 @@ def larger(inner: st.SearchStrategy) -> st.SearchStrategy:
     )
     functions = st.sampled_from(["exp", "clamp", "f32", "size"])
     return st.one_of(
-        st.builds(Access, NAMES, indices, st.one_of(st.none(), inner)),
+        st.builds(ElementAccess, NAMES, indices, st.one_of(st.none(), inner)),
         st.builds(Call, functions, st.lists(inner, max_size=3).map(tuple)),
         st.builds(Unary, st.sampled_from(["-", "not"]), inner),
         st.builds(Binary, st.sampled_from(sorted(PRECEDENCE)), inner, inner),

@@ -10,7 +10,6 @@ import onnx
 import onnxruntime
 import pytest
 from glow import quantization
-from glow.context import make_context
 from glow.errors import UnsupportedError
 from glow.frontend.onnx import import_onnx
 from glow.frontend.onnx.export import export_onnx
@@ -26,8 +25,7 @@ from glow.tests.support.quantized_models import (
 )
 from glow.tests.support.random_graphs import random_graph, random_inputs
 from glow.tests.support.reference import by_reference
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
+from glow.tests.unit.frontend.exports import parsed
 
 INTERNAL = {
     *("glow.rescale", "glow.nonzero_places", "glow.non_max_suppression", "glow.random_bits"),
@@ -35,10 +33,6 @@ INTERNAL = {
 """Operators of `glow` that passes make, or converters as a part of something else."""
 NOT_WRITTEN = {"glow.fused_embedding_bag", "glow.tree_ensemble"}
 """Operators that frontends make, whose operands say more than ONNX's counterpart can."""
-
-
-def parsed(text: str) -> ModuleOp:
-    return Parser(make_context(), text).parse_module()
 
 
 def unused(model: onnx.ModelProto) -> set[str]:

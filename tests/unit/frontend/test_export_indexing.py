@@ -6,9 +6,8 @@ import glow
 import numpy as np
 import pytest
 from glow.frontend.onnx.export import export_onnx
+from glow.tests.unit.frontend.exports import parsed
 from onnx.reference import ReferenceEvaluator
-
-from .test_export import parsed
 
 X, N, R, U = "tensor<4x5xf32>", "tensor<4x3xi64>", "tensor<3xi32>", "tensor<3x5xf32>"
 NODES = [

@@ -12,12 +12,12 @@ from glow.errors import GlowError
 from glow.frontend.onnx import import_onnx
 from glow.frontend.onnx.ops.interpolation import Interpolation, Resized, taps
 from glow.runtime.interpreter import interpret
+from glow.tests.unit.frontend.against_onnxruntime import SEEDS, check, floats, ints
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 
 from .models import model, node, value
-from .test_operators import SEEDS, check, floats, ints
 
 FEW = settings(max_examples=12, deadline=None)
 MODES = st.sampled_from(["nearest", "linear", "cubic"])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from glow.frontend.onnx import import_onnx
 from glow.runtime.interpreter import interpret
+from glow.tests.unit.frontend.against_onnxruntime import check
 from onnx import TensorProto, helper
 
 from .models import model, node, value
-from .test_operators import check
 
 EQUATIONS = [
     ("ij,jk->ik", [(3, 5), (5, 2)]),

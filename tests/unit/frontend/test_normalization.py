@@ -9,11 +9,11 @@ import pytest
 from glow.frontend.onnx import import_onnx
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count
+from glow.tests.unit.frontend.against_onnxruntime import SEEDS, SETTINGS, SIZES, check, floats
 from hypothesis import given
 from hypothesis import strategies as st
 
 from .models import model, node, value
-from .test_operators import SEEDS, SETTINGS, SIZES, check, floats
 
 
 @SETTINGS

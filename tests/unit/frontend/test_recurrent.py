@@ -10,12 +10,12 @@ import pytest
 from glow.errors import GlowError
 from glow.frontend.onnx import import_onnx
 from glow.runtime.interpreter import interpret
+from glow.tests.unit.frontend.against_onnxruntime import SEEDS, reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import ModelProto, helper
 
 from .models import model, node, value
-from .test_operators import SEEDS, reference
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 ACTIVATIONS = {

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from glow.errors import ModelError, UnsupportedError
 from glow.frontend.onnx import import_onnx
+from glow.tests.unit.frontend.against_onnxruntime import check
 from onnx import NodeProto
 
 from .models import model, node, value
-from .test_operators import check
 
 SPLIT = node("SplitToSequence", ["x", "sizes"], ["s"], axis=1)
 

@@ -7,11 +7,11 @@ import pytest
 from glow.errors import GlowError
 from glow.frontend.onnx import import_onnx
 from glow.runtime.interpreter import interpret
+from glow.tests.unit.frontend.against_onnxruntime import SEEDS, floats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .models import model, node, value
-from .test_operators import SEEDS, floats
 
 EQUATIONS = [
     ("ij,jk->ik", (3, 4), (4, 5)),

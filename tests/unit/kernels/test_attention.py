@@ -7,10 +7,9 @@ import pytest
 from glow.glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from glow.glow_dialects.operator import with_shape
 from glow.tests.support.native import apply, kernels_passes
+from glow.tests.support.operator_kernels import check, one_node, random
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32
-
-from .test_operators import check, one_node, random
 
 # images, query positions, key positions, heads, width, width of the value
 CASES = [

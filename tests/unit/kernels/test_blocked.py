@@ -20,10 +20,9 @@ from glow.lowering.kernels.schedules.blocking import pixels_packed_together
 from glow.lowering.kernels.schedules.register_tile import balanced
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, parse
+from glow.tests.support.operator_kernels import one_node, random
 from hypothesis import given
 from hypothesis import strategies as st
-
-from .test_operators import one_node, random
 
 MACHINES = {
     16: MachineDescription(512, 32, True),

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.generic import GenericOp
+from glow.tests.support.operator_kernels import check
 from numpy.random import Generator
-
-from .test_operators import check
 
 F32, F16, F64, I8, I32, I64 = np.float32, np.float16, np.float64, np.int8, np.int32, np.int64
 Shapes = list[tuple[int, ...] | tuple[tuple[int, ...], Any]]

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from glow.glow_dialects.glow import indexing as g
 from glow.glow_dialects.glow.base import Node
+from glow.tests.support.operator_kernels import check
 from glow.tests.support.oracle import run_node
-
-from .test_operators import check
 
 SHAPES = [((1,), 0), ((37,), 0), ((5, 19), 1), ((3, 11, 4), 1)]
 

@@ -34,18 +34,14 @@ from glow.glow_dialects.glow.reduction import (
     ReduceSumOp,
 )
 from glow.glow_dialects.glow.shape import GatherOp, TransposeOp
-from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
 from glow.glow_dialects.quant import QuantizedType
 from glow.lowering.kernels import implements
 from glow.semantics import element_type, numpy_dtype
-from glow.tests.support.native import apply, check_native
-from xdsl.dialects import func
+from glow.tests.support.operator_kernels import check, one_node, random
 from xdsl.dialects.builtin import (
-    FunctionType,
     IntegerType,
-    ModuleOp,
     Signedness,
     bf16,
     f16,
@@ -56,58 +52,8 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Region
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
-
-MACHINES = (
-    None,
-    MachineDescription(256, 16, True),
-    MachineDescription(128, 8, False),
-)
-"""The host as it is, and with smaller vectors."""
-TOLERANCE = {np.dtype(np.float16): 2e-3, np.dtype(ml_dtypes.bfloat16): 2e-2}
-_turns = itertools.count()
-
-
-def random(seed: int, *shape: int, dtype: object = np.float32) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    t = np.dtype(dtype)  # pyright: ignore
-    if t.kind in "iub":
-        return rng.integers(0 if t.kind != "i" else -20, 2 if t.kind == "b" else 20, shape).astype(
-            t
-        )
-    return rng.standard_normal(shape).astype(t)
-
-
-def one_node(
-    operator: type[Node],
-    types: Sequence[Attribute],
-    result_types: Sequence[Attribute] | None = None,
-    **properties: Python,
-) -> ModuleOp:
-    """Returns a graph of a single node on the function's arguments."""
-    block = Block(arg_types=types)
-    node = operator.of(*block.args, result_types=result_types, **properties)
-    block.add_ops([node, func.ReturnOp(*node.results)])
-    t = FunctionType.from_lists(list(types), [r.type for r in node.results])
-    return ModuleOp([func.FuncOp("main", t, Region(block))])
-
-
-def check(
-    operator: type[Node],
-    *arrays: np.ndarray,
-    types: Sequence[Attribute] | None = None,
-    result_types: Sequence[Attribute] | None = None,
-    tolerance: float = 1e-5,
-    **properties: Python,
-) -> None:
-    """Machines take turns, so that each sees every family."""
-    types = types or [with_shape(element_type(a.dtype), a.shape) for a in arrays]
-    module = one_node(operator, types, result_types, **properties)
-    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
-    tolerance = max([tolerance, *(TOLERANCE.get(a.dtype, 0) for a in arrays)])
-    check_native(module, arrays, MACHINES[next(_turns) % len(MACHINES)], tolerance)
-
 
 # convolution: input, filter, strides, pads, dilations, group
 CONVOLUTIONS = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import glow
 import numpy as np
 import pytest
 from glow.glow_dialects import glow_vec
@@ -12,11 +13,11 @@ from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
 from glow.glow_dialects.operator import with_shape
 from glow.lowering.target import find_target
 from glow.passes.graph.pack_weights import packed, panel_width
+from glow.semantics.arrays import element_type
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, kernels_passes
+from glow.tests.support.operator_kernels import check, one_node, random
 from xdsl.dialects.builtin import f32
-
-from .test_operators import check, one_node, random
 
 # leading dimensions of the left operand, inner, columns, lanes, vectors
 CASES = [
@@ -166,3 +167,27 @@ def test_epilogues_of_another_shape(rows: str):
     n = int(rows)
     arrays = [random(1, n, 20), random(2, 2, 20, 48), random(3, 10, 7)]
     check_native(module, [*arrays, random(4, n, 10, 7, dtype=np.float16)], None, 2e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("turned", "dtype"), [(0, np.float32), (1, np.float64), (2, np.float32)])
+def test_matrices_that_are_packed_at_run_time(turned: int, dtype: type, threads: int):
+    """
+    Products of two matrices that are not constant, far larger than a cache, with an epilogue; the
+    sums differ from those of numpy by no more than their order explains.
+    """
+    rows, inner, columns = 53, 139, 107
+    a = random(1, *((inner, rows) if turned == 1 else (rows, inner)), dtype=dtype)
+    b = random(2, *((columns, inner) if turned == 2 else (inner, columns)), dtype=dtype)
+    c = random(3, rows, columns, dtype=dtype)
+    types = [str(with_shape(element_type(m.dtype), m.shape)) for m in (a, b, c)]
+    module = parse(f"""
+        func.func @main(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) -> {types[2]} {{
+          %0 = glow.matmul %a, %b transpose_lhs {str(turned == 1).lower()}
+            transpose_rhs {str(turned == 2).lower()} : ({types[0]}, {types[1]}) -> {types[2]}
+          %1 = glow.mul %0, %c : ({types[2]}, {types[2]}) -> {types[2]}
+          func.return %1 : {types[2]}
+        }}""")
+    (found,) = glow.compile(module, threads=threads, cache=False)(a, b, c)
+    product = (a.T if turned == 1 else a) @ (b.T if turned == 2 else b)
+    np.testing.assert_allclose(found, product * c, rtol=1e-5, atol=1e-4)

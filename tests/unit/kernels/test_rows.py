@@ -13,9 +13,8 @@ from glow.glow_dialects.glow.normalization import (
 from glow.glow_dialects.operator import with_shape
 from glow.tests.support.kernels import parse
 from glow.tests.support.native import apply, check_native, run_native
+from glow.tests.support.operator_kernels import MACHINES, check, one_node, random
 from xdsl.dialects.builtin import f32
-
-from .test_operators import MACHINES, check, one_node, random
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64], ids=str)
 ROWS = [

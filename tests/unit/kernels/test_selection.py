@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from glow.glow_dialects.glow.random import RandomBitsOp
 from glow.glow_dialects.glow.selection import NonMaxSuppressionOp, NonzeroPlacesOp
+from glow.tests.support.operator_kernels import check
 from glow.tests.support.oracle import run_node
-
-from .test_operators import check
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 67])

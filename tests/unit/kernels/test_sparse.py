@@ -19,11 +19,10 @@ from glow.runtime.interpreter import interpret
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, compile_native, run_native
+from glow.tests.support.operator_kernels import MACHINES, TOLERANCE, check, one_node, random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
-
-from .test_operators import MACHINES, TOLERANCE, check, one_node, random
 
 SIZES = [(1, 1), (7, 1), (8, 16), (9, 3), (16, 129), (31, 64), (65, 67), (130, 211), (3, 4100)]
 

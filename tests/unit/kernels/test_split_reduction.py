@@ -36,12 +36,11 @@ from glow.passes.graph.pack_weights import packed, panel_width
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, run_native
+from glow.tests.support.operator_kernels import one_node
 from glow.tests.support.seeds import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, f32
-
-from .test_operators import one_node
 
 MACHINES = [
     find_target().describe(),

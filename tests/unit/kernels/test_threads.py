@@ -18,6 +18,7 @@ from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.kernels.threads import split as partition
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, run_native
+from glow.tests.support.operator_kernels import check, one_node, random
 from xdsl.dialects.builtin import ModuleOp
 
 from . import (
@@ -29,7 +30,6 @@ from . import (
     test_views,
     test_winograd,
 )
-from .test_operators import check, one_node, random
 
 MODULES = (test_operators, test_blocked, test_views, test_winograd)
 """The modules in which the tests of the families call `check_native`."""

@@ -16,21 +16,20 @@ from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
 from glow.glow_dialects.timings import TIMINGS
-from glow.lowering.host_features import host_features, request_tiles
+from glow.lowering.host_machine import host_features, request_tiles
 from glow.lowering.kernels.codegen import amx_nest
 from glow.lowering.kernels.schedules.amx_groups import groups_of
 from glow.lowering.kernels.schedules.amx_tile import TilePlan, plan_tiles
-from glow.lowering.kernels.threads import nest_split
+from glow.lowering.kernels.threads import split
 from glow.lowering.target import find_target
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, kernels_pipeline
+from glow.tests.support.operator_kernels import one_node
 from glow.tests.support.seeds import generator
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i8, i32
-
-from .test_operators import one_node
 
 needs_tiles = pytest.mark.skipif(
     not find_target().describe().has_int8_tiles,
@@ -120,7 +119,7 @@ def test_far_filters_and_images(case: tuple, threads: int, monkeypatch: pytest.M
         amx_image_l2_share=400 / find_target().describe().l2_bytes,
         least_shared_amx_steps=0,
     )
-    for module in (amx_nest, nest_split):
+    for module in (amx_nest, split):
         monkeypatch.setattr(module, "TIMINGS", far)
     *shape, strides, dilations = case
     arrays = convolution(*shape)

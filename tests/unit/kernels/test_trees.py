@@ -8,9 +8,8 @@ import glow
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.trees import NODE, TreeEnsembleOp
+from glow.tests.support.operator_kernels import check
 from glow.tests.support.oracle import run_node
-
-from .test_operators import check
 
 
 def stumps(

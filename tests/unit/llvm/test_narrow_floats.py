@@ -13,10 +13,9 @@ import pytest
 from glow.lowering.target import host_target
 from glow.semantics.numpy_algebra import convert
 from glow.tests.support.kernels import Kernels
+from glow.tests.unit.llvm.elementwise_kernels import LANES, Case, kernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from .test_elementwise import LANES, Case, kernel
 
 CPUS = [None, "x86-64"] if host_target().architecture == "x86_64" else [None]
 NARROW = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 from glow.errors import CompileError
-from glow.lowering import host_features
+from glow.lowering import host_machine
 from glow.lowering.target import find_target, host_target
 from llvmlite import binding
 
 ASK = """
-from glow.lowering.host_features import host_features, request_tiles
+from glow.lowering.host_machine import host_features, request_tiles
 has = host_features().get("amx-tile", False)
 assert not has or request_tiles()
 print(has)
@@ -44,17 +44,17 @@ def test_machines_with_tiles(cpu: str, features: str | None, tiles: bool):
 def test_features_without_permission(monkeypatch: pytest.MonkeyPatch):
     detected = {"sse2": True, "amx-tile": True, "amx-int8": True, "amx-bf16": True}
     monkeypatch.setattr(binding, "get_host_cpu_features", lambda: dict(detected))
-    monkeypatch.setattr(host_features, "request_tiles", lambda: False)
-    found = host_features.host_features.__wrapped__()
+    monkeypatch.setattr(host_machine, "request_tiles", lambda: False)
+    found = host_machine.host_features.__wrapped__()
     assert found == {"sse2": True, "amx-tile": False, "amx-int8": False, "amx-bf16": False}
-    assert host_features.flattened(found) == "-amx-bf16,-amx-int8,-amx-tile,+sse2"
-    monkeypatch.setattr(host_features, "request_tiles", lambda: True)
-    assert host_features.host_features.__wrapped__() == detected
+    assert host_machine.flattened(found) == "-amx-bf16,-amx-int8,-amx-tile,+sse2"
+    monkeypatch.setattr(host_machine, "request_tiles", lambda: True)
+    assert host_machine.host_features.__wrapped__() == detected
 
 
 def test_other_systems_have_no_tiles(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert not host_features.request_tiles.__wrapped__()
+    assert not host_machine.request_tiles.__wrapped__()
 
 
 def test_a_program_with_tiles_needs_a_machine_with_tiles(monkeypatch: pytest.MonkeyPatch):
@@ -73,4 +73,4 @@ def test_a_fresh_process_asks():
     done = subprocess.run(
         [sys.executable, "-c", ASK], capture_output=True, text=True, check=True, timeout=60
     )
-    assert done.stdout.strip() == str(bool(host_features.host_features().get("amx-tile")))
+    assert done.stdout.strip() == str(bool(host_machine.host_features().get("amx-tile")))

@@ -15,8 +15,7 @@ from glow.glow_dialects.claims import Elements, Quantized, Schema, claims
 from glow.glow_dialects.glow import activation, arithmetic
 from glow.glow_dialects.glow.constant import ConstantOp
 from glow.glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
-from glow.glow_dialects.operators import OPERATORS
-from glow.interface.backend import Rates, find_backend
+from glow.interface.backend import Rates
 from glow.passes.partition.choices import around_bytes
 from glow.passes.partition.cuts import _best_cuts, _crossing
 from glow.passes.partition.devices import (
@@ -28,12 +27,10 @@ from glow.passes.partition.devices import (
 from glow.passes.partition.inline_partitions import inline_partitions
 from glow.passes.partition.partition import partition
 from glow.passes.partition.partitions import (
-    MAIN,
     PartitionedNetwork,
     Source,
     read_partitions,
 )
-from glow.passes.partition.placement import Problem, problem_of
 from glow.passes.partition.plans import Plan, activation_bytes, excess, form
 from glow.passes.partition.strategies import STRATEGIES
 from glow.passes.partition.units import unit_graph
@@ -43,37 +40,18 @@ from glow.tests.support.graph_text import parse, run
 from glow.tests.support.limited_backend import LimitedBackend
 from glow.tests.support.partition_graphs import layered_graph, layered_inputs
 from glow.tests.support.random_graphs import random_graph, random_inputs
+from glow.tests.unit.passes_graph.partition_problems import (
+    INTERPRETER,
+    SEEDS,
+    devices,
+    main_of,
+    problem_from,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr, i8
 from xdsl.ir import SSAValue
-
-SEEDS = st.integers(0, 2**32 - 1)
-INTERPRETER = find_backend("interpreter")
-
-
-def main_of(module: ModuleOp) -> func.FuncOp:
-    return next(f for f in module.ops if isinstance(f, func.FuncOp) and f.sym_name.data == MAIN)
-
-
-def devices(seed: int, memory: int | None = None) -> Configuration:
-    """
-    Returns a device that computes all, and up to three others with some operators, of any speed.
-    """
-    rng = random.Random(seed)
-    found = [Device("all", INTERPRETER, memory)]
-    for i in range(rng.randint(1, 3)):
-        some = rng.sample(OPERATORS, rng.randint(1, len(OPERATORS)))
-        rates = Rates(10 ** rng.uniform(7, 11), 10 ** rng.uniform(7, 11), rng.choice([0, 1e-5]))
-        found.append(Device(f"some{i}", LimitedBackend(some, rates), memory))
-    rng.shuffle(found)
-    links = {
-        frozenset((a.name, b.name)): Link(10 ** rng.uniform(5, 11), 10 ** rng.uniform(-7, -3))
-        for a, b in combinations(found, 2)
-        if rng.random() < 0.5
-    }
-    return Configuration(tuple(found), links)
 
 
 def placed(module: ModuleOp) -> Counter[str]:
@@ -208,10 +186,6 @@ def test_any_choice_of_devices_has_partitions_without_cycles(
     for unit in range(len(choice)):
         assert groups[group_of[unit]].device == choice[unit]
         assert all(group_of[p] <= group_of[unit] for _, p in problem.before(unit))
-
-
-def problem_from(module: ModuleOp, configuration: Configuration) -> Problem:
-    return problem_of(unit_graph(main_of(module).body.block), configuration)
 
 
 @settings(max_examples=30, deadline=None)

@@ -24,7 +24,7 @@ from glow.passes.partition.refinement import (
 from glow.passes.partition.strategies import STRATEGIES
 from glow.tests.support.graph_text import parse
 from glow.tests.support.partition_graphs import layered_graph
-from glow.tests.unit.passes_graph.test_partition import SEEDS, devices, problem_from
+from glow.tests.unit.passes_graph.partition_problems import SEEDS, devices, problem_from
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

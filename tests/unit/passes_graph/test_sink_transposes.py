@@ -12,12 +12,11 @@ from glow.glow_dialects.operator import Call, shape_of
 from glow.passes.graph.rewriting import apply_rules
 from glow.passes.graph.sink_transposes import SINKING
 from glow.semantics import evaluate
+from glow.tests.unit.semantics.formula_cases import CASES, Case, array, call_of
 from numpy.random import Generator
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.ir import Block, Region, SSAValue
-
-from ..semantics.test_formulas import CASES, Case, array, call_of
 
 MOVES_BELOW = {
     *("matmul", "pad", "slice", "gather", "softmax", "log_softmax", "batch_norm", "layer_norm"),

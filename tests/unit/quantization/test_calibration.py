@@ -93,7 +93,9 @@ def test_entropy_takes_the_threshold_of_least_divergence(
     losses: dict[int, float] = {}
     for width in range(1, reach + 1):
         first, last = max(zero - width, 0), min(zero + width, bins)
-        if last - first >= levels:
+        below, above = sum(counts[:first]), sum(counts[last:])
+        onto_empty = (below and not counts[first]) or (above and not counts[last - 1])
+        if last - first >= levels and not onto_empty:
             losses[width] = kl_by_hand(counts, first, last, levels)
     least = min(losses.values())
     best = max(w for w, loss in losses.items() if loss <= least + 1e-12)

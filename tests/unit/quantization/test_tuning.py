@@ -16,7 +16,7 @@ from glow.quantization.metrics import METRICS
 from glow.quantization.tuning import Goal, Tuner
 from glow.quantization.tuning_state import Trial, TuningState
 from glow.tests.support.seeds import shared_generator
-from glow.tests.unit.quantization.test_quantize import images, network
+from glow.tests.unit.quantization.image_networks import images, network
 
 Feeds = list[Mapping[str, np.ndarray]]
 

@@ -16,9 +16,9 @@ from glow.lowering.target import find_target, host_target
 from glow.runtime.cpu_backend import CpuBackend
 from glow.semantics.dot import pair_rows
 from glow.tests.support.native import apply, check_native, kernels_passes
+from glow.tests.support.operator_kernels import one_node
 from glow.tests.support.small_models import small_network
-from glow.tests.unit.kernels.test_operators import one_node
-from glow.tests.unit.runtime.test_targets import network
+from glow.tests.unit.runtime.small_networks import network
 from glow.tools.glow_run import main as glow_run
 from glow.tools.report import relative_errors
 from xdsl.dialects.builtin import bf16, f32

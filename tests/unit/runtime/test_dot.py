@@ -15,7 +15,7 @@ from glow.semantics.arrays import element_type
 from glow.semantics.blocked import pack_channels, unpack_channels
 from glow.semantics.dot import dot_filter, group_rows
 from glow.tests.support.native import apply, check_native
-from glow.tests.unit.kernels.test_operators import one_node
+from glow.tests.support.operator_kernels import one_node
 
 VNNI: tuple[DotKind, ...] = (DotKind.VPDPBUSD,)
 QUADS = [

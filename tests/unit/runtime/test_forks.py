@@ -14,8 +14,7 @@ import pytest
 from glow.lazy import lazy_property
 from glow.passes.collector import without_garbage_collection
 from glow.runtime.gil_switch import python_lock, short_gil_switch
-
-from .test_teams import check_same, graph, in_child
+from glow.tests.unit.runtime.team_checks import check_same, graph, in_child
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux only")
 

@@ -13,7 +13,7 @@ import pytest
 from glow.context import make_context
 from glow.glow_dialects.claims import Claim
 from glow.interface.backend import Backend, Stage
-from glow.passes.looked_at import each
+from glow.passes.visited_operation import each
 from glow.tests.support.small_models import graph, small_network
 from glow.universe import multiverse
 from xdsl.context import Context

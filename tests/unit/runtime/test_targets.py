@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import glow
 import llvmlite.binding as binding
 import numpy as np
-import onnx
 import pytest
 from glow.errors import GlowError
 from glow.lowering.target import find_target, host_target
@@ -19,7 +17,7 @@ from glow.runtime.stages import Stages
 from glow.tests.support.cross import EmulatedBackend, needs_emulator
 from glow.tests.support.random_graphs import random_graph, random_inputs
 from glow.tests.support.rounding import rounding_slack
-from onnx import TensorProto, helper, numpy_helper
+from glow.tests.unit.runtime.small_networks import network
 from xdsl.dialects.builtin import bf16, f16, f32
 
 BASELINE, AVX2, AVX512 = "x86-64", "x86-64-v3", "x86-64-v4"
@@ -33,62 +31,6 @@ def backend_for(cpu: str) -> CpuBackend:
     if missing:
         pytest.skip(f"this machine lacks {', '.join(missing)}")
     return CpuBackend(cache=False, target_cpu=cpu)
-
-
-class Network:
-    """An ONNX model in the making, with random weights."""
-
-    def __init__(self, rng: np.random.Generator):
-        self.rng = rng
-        self.nodes: list[onnx.NodeProto] = []
-        self.weights: list[onnx.TensorProto] = []
-
-    def constant(self, *shape: int) -> str:
-        name = f"w{len(self.weights)}"
-        scale = np.sqrt(1 / np.prod(shape[1:])) if len(shape) > 1 else 0.1
-        array = (self.rng.standard_normal(shape) * scale).astype(np.float32)
-        self.weights.append(numpy_helper.from_array(array, name))
-        return name
-
-    def node(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        name = f"{operator}{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, inputs, [name], **attributes))
-        return name
-
-    def convolution(self, x: str, out: int, inner: int, k: int, **attributes: Any) -> str:
-        w, b = self.constant(out, inner, k, k), self.constant(out)
-        return self.node("Conv", x, w, b, **attributes)
-
-
-def network(rng: np.random.Generator) -> onnx.ModelProto:
-    """
-    Returns convolutions of all kinds, pools, concatenation, normalisation, attention, activations.
-    """
-    n = Network(rng)
-    x = n.node("Relu", n.convolution("image", 20, 3, 3, strides=[2, 2], pads=[1, 1, 1, 1]))
-    y = n.node("Clip", n.convolution(x, 20, 1, 3, group=20, pads=[1, 1, 1, 1]), "", "")
-    y = n.node("Add", x, n.convolution(y, 20, 20, 1))
-    z = n.node("Sigmoid", n.convolution(y, 32, 20, 3, pads=[1, 1, 1, 1]))
-    z = n.node("Relu", n.convolution(z, 32, 16, 3, group=2, pads=[2, 2, 2, 2], dilations=[2, 2]))
-    x = n.node("Concat", n.node("LRN", y, size=5), z, axis=1)
-    x = n.node("AveragePool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
-    x = n.node("MaxPool", x, kernel_shape=[2, 2])
-    x = n.node("Flatten", x, axis=2)
-    x = n.node("Transpose", n.node("Squeeze", x), perm=[1, 0])
-    x = n.node("LayerNormalization", x, n.constant(52), n.constant(52))
-    scores = n.node("MatMul", x, n.node("Transpose", x, perm=[1, 0]))
-    x = n.node("MatMul", n.node("Softmax", scores, axis=-1), x)
-    x = n.node("Erf", n.node("MatMul", x, n.constant(52, 37)))
-    x = n.node("Tanh", n.node("MatMul", x, n.constant(37, 50)))
-    n.node("Cos", x)
-    graph = helper.make_graph(
-        n.nodes,
-        "kinds",
-        [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, 23, 30])],
-        [helper.make_tensor_value_info(n.nodes[-1].output[0], TensorProto.FLOAT, None)],
-        n.weights,
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 def close(found: np.ndarray, expected: np.ndarray, slack: float = 0.0) -> None:

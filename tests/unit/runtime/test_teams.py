@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import faulthandler
 import os
-import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,49 +23,16 @@ from glow.lowering.threads import llvm_text, module_text
 from glow.runtime import teams
 from glow.runtime.jit import Executable, compile_object
 from glow.tests.support.kernels import convert
+from glow.tests.unit.runtime.team_checks import GRAPH, check_same, graph, in_child, inputs
 from glow.tools.glow_run import main as glow_run
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers sleep on Linux only")
-
-GRAPH = """
-func.func @main(%x: tensor<1x8x33x31xf32> {glow.name = "x"}, %w: tensor<20x8x3x3xf32>,
-                %b: tensor<20xf32>) -> (tensor<1x20x33x31xf32> {glow.name = "y"}) {
-  %c = glow.convolution %x, %w, %b pads [1, 1, 1, 1]
-      : (tensor<1x8x33x31xf32>, tensor<20x8x3x3xf32>, tensor<20xf32>)
-      -> tensor<1x20x33x31xf32>
-  %s = glow.softmax %c axis 1 : (tensor<1x20x33x31xf32>) -> tensor<1x20x33x31xf32>
-  %y = glow.add %s, %c : (tensor<1x20x33x31xf32>, tensor<1x20x33x31xf32>)
-      -> tensor<1x20x33x31xf32>
-  func.return %y : tensor<1x20x33x31xf32>
-}
-"""
-
-
-def graph() -> ModuleOp:
-    return Parser(make_context(), GRAPH).parse_module()
-
-
-def inputs(seed: int) -> list[np.ndarray]:
-    rng = np.random.default_rng(seed)
-    shapes = [(1, 8, 33, 31), (20, 8, 3, 3), (20,)]
-    return [rng.standard_normal(s, dtype=np.float32) for s in shapes]
-
-
-@pytest.fixture(scope="module")
-def single() -> glow.CompiledModel:
-    return glow.compile(graph(), cache=False)
 
 
 @pytest.fixture(scope="module")
 def double() -> glow.CompiledModel:
     return glow.compile(graph(), threads=2, cache=False)
-
-
-def check_same(model: glow.CompiledModel, single: glow.CompiledModel, seed: int) -> None:
-    arrays = inputs(seed)
-    np.testing.assert_array_equal(model(*arrays)[0], single(*arrays)[0])
 
 
 @pytest.mark.parametrize("threads", [2, 3, 2 * (os.cpu_count() or 1) + 3])
@@ -275,31 +239,6 @@ def test_glow_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 
 
 # forks
-
-
-def in_child(work: Callable[[], bool]) -> bool:
-    """
-    Returns whether `work` returns True in a forked child, within a minute. One that does not end
-    says where it is.
-    """
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            # to standard error, whatever takes its place
-            faulthandler.dump_traceback_later(50, file=2)
-            status = 0 if work() else 2
-        finally:
-            os._exit(status)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status) == 0
-        time.sleep(0.01)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return False
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

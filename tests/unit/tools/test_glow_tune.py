@@ -20,10 +20,9 @@ import pytest
 from glow.errors import GlowError
 from glow.glow_dialects.glow_nest.kernel import KernelOp
 from glow.glow_dialects.glow_nest.ops import NestOp
-from glow.glow_dialects.glow_nest.schedule import Part, RegisterTile
+from glow.glow_dialects.glow_nest.schedule import LoopPart, RegisterTile
 from glow.glow_dialects.machine import MachineDescription
-from glow.lowering.kernels.kernel_key import kernel_key
-from glow.lowering.kernels.schedule_nests import schedule_of
+from glow.lowering.kernels.schedule_nests import kernel_key, schedule_of
 from glow.lowering.kernels.schedules.fitted_schedule import fitted
 from glow.lowering.target import find_target
 from glow.lowering.tuned_schedules import TunedKernel
@@ -258,7 +257,7 @@ def test_entries_that_are_no_schedules(jobs: list[Job], tmp_path: Path) -> None:
     schedule = next(ranked_schedules(nest, machine))[1]
     assert isinstance(schedule, RegisterTile)
     widest = 32 * machine.vector_registers
-    large = {d: [Part(0, d.size, d.size)] for d in schedule.parts if d.size <= widest}
+    large = {d: [LoopPart(0, d.size, d.size)] for d in schedule.parts if d.size <= widest}
     with pytest.raises(VerifyException, match="vector registers, found one of"):
         fitted(nest, replace(schedule, parts={**schedule.parts, **large}), machine)
     other = {numbers[0]: "<reduce, order = [nowhere]>"}

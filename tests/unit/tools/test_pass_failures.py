@@ -14,7 +14,7 @@ import pytest
 from glow.context import make_context
 from glow.errors import CompileError
 from glow.passes.levels import level_of, levels_of, path
-from glow.passes.looked_at import run_pass
+from glow.passes.visited_operation import run_pass
 from glow.runtime.stages import apply_pass, describe, parse_pipeline
 from glow.tools.glow_opt import main
 from glow.universe import PASSES, UNIVERSE
@@ -135,7 +135,7 @@ def is_of_a_pass(frame: FrameType) -> bool:
     # the driver asks for a rule before the node is looked at
     asked = code.co_name in ("match_and_rewrite", "<genexpr>", "is_foldable")
     return where.parts[0] not in ("tests", ".venv") and not (
-        asked or where.name == "looked_at.py" or code.co_flags & inspect.CO_GENERATOR
+        asked or where.name == "visited_operation.py" or code.co_flags & inspect.CO_GENERATOR
     )
 
 

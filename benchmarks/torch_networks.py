@@ -1,0 +1,118 @@
+"""The networks of `glow.benchmarks.training_networks` in PyTorch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as f
+
+
+class DigitsCnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv0 = nn.Conv2d(1, 16, 3, padding=1)
+        self.conv1 = nn.Conv2d(16, 32, 3, padding=1)
+        self.conv2 = nn.Conv2d(32, 32, 3, padding=1)
+        self.fc = nn.Linear(128, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = f.relu(self.conv0(x))
+        x = f.max_pool2d(f.relu(self.conv1(x)), 2)
+        x = f.max_pool2d(f.relu(self.conv2(x)), 2)
+        return self.fc(x.flatten(1))
+
+
+class Block(nn.Module):
+    def __init__(self, inputs: int, outputs: int, stride: int):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        layers: list[nn.Module] = []
+        if stride != 1 or inputs != outputs:
+            projection = nn.Conv2d(inputs, outputs, 1, stride, bias=False)
+            layers = [projection, nn.BatchNorm2d(outputs)]
+        self.downsample = nn.Sequential(*layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = f.relu(self.bn1(self.conv1(x)))
+        return f.relu(self.bn2(self.conv2(y)) + self.downsample(x))
+
+
+class ResNet(nn.Module):
+    def __init__(self, widths: tuple[int, ...], classes: int, imagenet: bool = False):
+        super().__init__()
+        size, stride, padding = (7, 2, 3) if imagenet else (3, 1, 1)
+        self.conv1 = nn.Conv2d(3, widths[0], size, stride, padding, bias=False)
+        self.bn1 = nn.BatchNorm2d(widths[0])
+        self.pool = imagenet
+        self.blocks = nn.ModuleList()
+        inputs = widths[0]
+        for i, width in enumerate(widths):
+            self.blocks += [Block(inputs, width, 1 if i == 0 else 2), Block(width, width, 1)]
+            inputs = width
+        self.fc = nn.Linear(widths[-1], classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = f.relu(self.bn1(self.conv1(x)))
+        if self.pool:
+            x = f.max_pool2d(x, 3, 2, 1)
+        for block in self.blocks:
+            x = block(x)
+        return self.fc(x.mean((2, 3)))
+
+
+class Attention(nn.Module):
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.project, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.heads = heads
+
+    def forward(self, x: Tensor) -> Tensor:
+        n, positions, width = x.shape
+        parts = self.project(x).reshape(n, positions, 3, self.heads, width // self.heads)
+        q, k, v = parts.permute(2, 0, 3, 1, 4)
+        y = f.scaled_dot_product_attention(q, k, v)
+        return self.out(y.transpose(1, 2).reshape(n, positions, width))
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width: int, heads: int, hidden: int):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = Attention(width, heads)
+        self.linear1, self.linear2 = nn.Linear(width, hidden), nn.Linear(hidden, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.attention(self.norm1(x))
+        return x + self.linear2(f.gelu(self.linear1(self.norm2(x))))
+
+
+class Encoder(nn.Module):
+    def __init__(self, tokens: int, width: int, heads: int, layers: int, classes: int):
+        super().__init__()
+        self.embedding = nn.Embedding(tokens, width)
+        self.layers = nn.ModuleList(EncoderLayer(width, heads, 4 * width) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.fc = nn.Linear(width, classes)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.embedding(tokens)
+        for layer in self.layers:
+            x = layer(x)
+        return self.fc(self.norm(x).mean(1))
+
+
+class UNet(nn.Module):
+    def __init__(self, width: int, classes: int):
+        super().__init__()
+        self.enter = nn.Conv2d(1, width, 3, padding=1)
+        self.down = nn.Conv2d(width, 2 * width, 3, padding=1)
+        self.up = nn.ConvTranspose2d(2 * width, width, 2, stride=2)
+        self.leave = nn.Conv2d(2 * width, classes, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.sigmoid(self.enter(x))
+        y = torch.tanh(self.down(f.avg_pool2d(x, 2)))
+        return self.leave(torch.cat([x, self.up(y)], 1))

@@ -1,0 +1,147 @@
+"""
+Time for each step of training, beside PyTorch on the same CPU.
+
+    python -m glow.benchmarks.training [NETWORK ...] [--threads N] [--seconds S]
+
+Both begin with the same parameters and see the same batches; their losses must agree. They take
+turns, and the table has the fastest of several rounds, because other programs can only slow a round
+down.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import glow
+import numpy as np
+import torch
+from glow import nn
+from glow.training import SGD
+from rich.console import Console
+from rich.table import Table
+
+from . import torch_networks, training_networks
+
+ROUNDS = 4
+RATE, MOMENTUM = 0.01, 0.9
+
+
+@dataclass(frozen=True)
+class Network:
+    build: Callable[[], nn.Module]
+    build_torch: Callable[[], torch.nn.Module]
+    inputs: Callable[[np.random.Generator], np.ndarray]
+    classes: int
+
+
+def _images(*shape: int) -> Callable[[np.random.Generator], np.ndarray]:
+    return lambda rng: rng.standard_normal(shape).astype(np.float32)
+
+
+def _tokens(count: int, *shape: int) -> Callable[[np.random.Generator], np.ndarray]:
+    return lambda rng: rng.integers(0, count, shape)
+
+
+def _of(name: str, *arguments: object, **options: object) -> tuple[Callable, Callable]:
+    """Returns functions that make both forms of a network."""
+    return (
+        lambda: getattr(training_networks, name)(*arguments, **options),
+        lambda: getattr(torch_networks, name)(*arguments, **options),
+    )
+
+
+WIDTHS = (64, 128, 256, 512)
+NETWORKS: Mapping[str, Network] = {
+    "digits-64": Network(*_of("DigitsCnn"), _images(64, 1, 8, 8), 10),
+    "resnet18-32-8": Network(*_of("ResNet", WIDTHS, 10), _images(8, 3, 32, 32), 10),
+    "resnet18-224-8": Network(
+        *_of("ResNet", WIDTHS, 1000, imagenet=True), _images(8, 3, 224, 224), 1000
+    ),
+    "encoder-128-8": Network(*_of("Encoder", 1000, 256, 4, 2, 10), _tokens(1000, 8, 128), 10),
+}
+
+
+def copy_parameters(network: nn.Module, other: torch.nn.Module) -> None:
+    """Gives a network the parameters that one of PyTorch has."""
+    state = other.state_dict()
+    for name, parameter in network.parameters().items():
+        parameter.array = state[name].numpy().copy()
+
+
+def torch_step(
+    network: torch.nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor, y: torch.Tensor
+) -> float:
+    """Does a step of PyTorch; returns the loss before it."""
+    optimizer.zero_grad()
+    loss = torch.nn.functional.cross_entropy(network(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def _steps(name: str, threads: int) -> list[Callable[[], float]]:
+    """Returns functions that do a step with glow and with PyTorch."""
+    chosen, rng = NETWORKS[name], np.random.default_rng(0)
+    torch.manual_seed(0)
+    other, network = chosen.build_torch(), chosen.build()
+    copy_parameters(network, other)
+    x = chosen.inputs(rng)
+    y = rng.integers(0, chosen.classes, len(x))
+    trainer = glow.Trainer(network, nn.cross_entropy, SGD(RATE, MOMENTUM), threads=threads)
+    optimizer = torch.optim.SGD(other.parameters(), RATE, MOMENTUM)
+    inputs = torch.from_numpy(x), torch.from_numpy(y)
+    return [
+        lambda: trainer.train_step([(x, y)])[0],
+        lambda: torch_step(other, optimizer, *inputs),
+    ]
+
+
+def _round(step: Callable[[], float], seconds: float) -> float:
+    """Returns the seconds of the fastest step in a round."""
+    end, best = time.perf_counter() + seconds, float("inf")
+    while (start := time.perf_counter()) < end:
+        step()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def measure(name: str, threads: int, seconds: float) -> tuple[float, float]:
+    """Returns the seconds for a step with glow, and with PyTorch."""
+    steps = _steps(name, threads)
+    for i in range(3):
+        ours, theirs = (step() for step in steps)
+        if not np.isclose(ours, theirs, rtol=1e-2):
+            raise SystemExit(f"{name}: the losses of step {i + 1} are {ours} and {theirs}")
+    best = [float("inf")] * len(steps)
+    for _ in range(ROUNDS):
+        best = [min(b, _round(s, seconds)) for b, s in zip(best, steps, strict=True)]
+    return best[0], best[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time training steps beside PyTorch.")
+    names = ", ".join(NETWORKS)
+    parser.add_argument("networks", nargs="*", help=f"some of {names}; by default all")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each round")
+    args = parser.parse_args()
+    chosen = args.networks or list(NETWORKS)
+    if unknown := [name for name in chosen if name not in NETWORKS]:
+        parser.error(f"no network is called {', '.join(unknown)}; there are {names}")
+    torch.set_num_threads(args.threads)
+    table = Table()
+    for column in ("network", "glow ms", "PyTorch ms", "ratio"):
+        table.add_column(column, justify="right")
+    for name in chosen:
+        ours, theirs = measure(name, args.threads, args.seconds)
+        numbers = (f"{ours * 1e3:.2f}", f"{theirs * 1e3:.2f}", f"{ours / theirs:.2f}")
+        table.add_row(name, *numbers)
+    if table.row_count:
+        Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

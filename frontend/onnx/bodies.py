@@ -1,0 +1,175 @@
+"""Subgraphs that become bodies of branches and loops, which see nothing but their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...glow_dialects.elements import tensor_type
+from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.control import IfOp, LoopOp, YieldOp
+from ...glow_dialects.glow.logic import OrOp
+from ...glow_dialects.glow.shape import BroadcastOp
+from .builder import Exceeded, GraphBuilder
+from .problems import SizeNeeded, Unsupported
+
+FLAG = tensor_type(i1, [])
+
+
+@dataclass
+class ConvertedBody:
+    """A converted subgraph, which may still use values from outside."""
+
+    block: Block
+    results: list[SSAValue]
+    exceeded: Exceeded | None
+    """What says whether a loop in it had too many steps; None if that cannot be."""
+
+    def types(self) -> list[Attribute]:
+        """Returns the types of the results."""
+        return [v.type for v in self.results]
+
+
+def add_branch(
+    build: GraphBuilder, condition: SSAValue, bodies: Sequence[ConvertedBody]
+) -> list[SSAValue]:
+    """
+    Returns the results of a branch. Raises Unsupported if those of both bodies differ in their
+    types.
+    """
+    then, otherwise = (body.types() for body in bodies)
+    for i, (a, b) in enumerate(zip(then, otherwise, strict=True)):
+        if a != b:
+            raise Unsupported(f"result {i} is {a} in one branch and {b} in the other")
+    found = [body.exceeded for body in bodies if body.exceeded is not None]
+    if found:
+        for body in bodies:
+            with build.inside(body.block):
+                flag = body.exceeded
+                body.results.append(build.splat(False, i1, []) if flag is None else flag.flag)
+        then.append(FLAG)
+    outside = _finish(build, bodies)
+    node = IfOp(condition, outside, then, [Region(body.block) for body in bodies])
+    results = _added(build, node)
+    if found:
+        loops = ", ".join(each.loops for each in found)
+        build.exceeded.append(Exceeded(results.pop(), loops))
+    return results
+
+
+def add_loop(
+    build: GraphBuilder,
+    body: ConvertedBody,
+    steps: int,
+    carried: Sequence[SSAValue],
+    trips: SSAValue | None,
+    going: SSAValue | None,
+) -> tuple[list[SSAValue], SSAValue]:
+    """
+    Returns the last carried values, with the stacked ones behind them, and the number of steps of a
+    loop. The body yields the next condition if there is `going`.
+    """
+    flag = body.exceeded
+    carried = list(carried)
+    if flag is not None:
+        # one more carried value
+        old = body.block.insert_arg(FLAG, 1 + len(carried))
+        with build.inside(body.block):
+            place = (going is not None) + len(carried)
+            body.results.insert(place, build.op(OrOp, old, flag.flag))
+        carried.append(build.splat(False, i1, []))
+    outside = _finish(build, [body])
+    node = LoopOp(steps, carried, outside, Region(body.block), trips, going)
+    *results, count = _added(build, node)
+    if flag is not None:
+        build.exceeded.append(Exceeded(results.pop(len(carried) - 1), flag.loops))
+    return results, count
+
+
+def erase_dead(block: Block, results: Collection[SSAValue]) -> None:
+    """Removes nodes that were only used to compute shapes."""
+    kept = set(results)
+    for op in reversed(list(block.ops)):
+        if not any(r in kept or r.uses for r in op.results):
+            op.detach()
+            op.erase()
+
+
+def _added(build: GraphBuilder, node: IfOp | LoopOp) -> list[SSAValue]:
+    build.block.add_op(node)
+    return list(node.results)
+
+
+def _finish(build: GraphBuilder, bodies: Sequence[ConvertedBody]) -> list[SSAValue]:
+    """
+    Ends bodies with their results, and gives them an argument for each value that they use from
+    outside, which are returned. Constants are copied into bodies. Raises SizeNeeded if data decides
+    how much of such a value is used.
+    """
+    for body in bodies:
+        if any(v in build.counted for v in body.results):
+            raise SizeNeeded()
+        erase_dead(body.block, body.results)
+        body.block.add_op(YieldOp(*body.results))
+    outside = list(dict.fromkeys(v for body in bodies for v in _from_outside(body.block)))
+    captured = [v for v in outside if not _is_constant(build, v)]
+    if any(v in build.counted for v in captured):
+        raise SizeNeeded()
+    for body in bodies:
+        block = body.block
+        inside: dict[SSAValue, SSAValue] = {}
+        for value in captured:
+            inside[value] = block.insert_arg(value.type, len(block.args))
+            inside[value].name_hint = value.name_hint
+        own = list(_from_outside(block))
+        copies: list[Operation] = []
+        for value in own:
+            _copy(value, inside, copies)
+        first = block.first_op
+        assert first is not None
+        block.insert_ops_before(copies, first)
+        for op in block.ops:
+            if op not in copies:
+                op.operands = [inside.get(v, v) for v in op.operands]
+    return captured
+
+
+def _from_outside(block: Block) -> Iterable[SSAValue]:
+    """Yields the values that a body uses and does not define, each perhaps several times."""
+    for op in block.ops:
+        for value in op.operands:
+            home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+            if home is not block:
+                yield value
+
+
+def _is_constant(build: GraphBuilder, value: SSAValue) -> bool:
+    """Returns whether a value is a constant that stays one, or repeats one."""
+    owner = value.owner
+    if isinstance(owner, BroadcastOp):
+        return _is_constant(build, owner.input)
+    if build.parameters is not None and value in build.parameters:
+        return False
+    return isinstance(owner, ConstantOp | SplatOp)
+
+
+def _copy(value: SSAValue, inside: dict[SSAValue, SSAValue], copies: list[Operation]) -> None:
+    """Copies a constant, unless `inside` has its value already."""
+    if value in inside:
+        return
+    owner = value.owner
+    assert isinstance(owner, Operation)
+    for operand in owner.operands:
+        _copy(operand, inside, copies)
+    copy = owner.clone(inside)
+    copies.append(copy)
+    inside[value] = copy.results[0]
+
+
+def known_true(build: GraphBuilder) -> SSAValue:
+    """Returns the condition of a step, which holds while the step runs."""
+    return build.constant(np.array(True))

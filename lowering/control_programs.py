@@ -1,0 +1,124 @@
+"""
+The emission of branches and loops, whose bodies become programs.
+
+Everything that a body works on is an operand of the instruction. The carried values of a loop have
+buffers of their own, in which each step finds what the one before it left there: first copies of
+the initial values, at the end of each step copies of the next ones. `glow-eliminate-copies` lets
+nodes write the next values in place where the body does not need the old ones any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i64
+from xdsl.ir import Block, Region, SSAValue
+
+from ..glow_dialects.elements import is_float, storage_type
+from ..glow_dialects.glow.control import IfOp, LoopOp, yielded
+from ..glow_dialects.glow_inst.control import COUNT, STEP, IfInstruction, LoopInstruction
+from ..glow_dialects.glow_inst.stacked import YieldOp
+from ..passes.instructions.program import tidy
+from .program_builder import BufferView, Program, emits, memref_for
+
+
+class _Body:
+    """The program of a body under construction."""
+
+    def __init__(self, arguments: Sequence[SSAValue]):
+        """`arguments` are the tensors whose types those of the program are like."""
+        self.block = Block(arg_types=[memref_for(v) for v in arguments])
+        self.program = Program(self.block)
+
+    def run(self, graph: Block, arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Emits a graph on some of the arguments; returns its results."""
+        for tensor, argument in zip(graph.args, arguments, strict=True):
+            argument.name_hint = tensor.name_hint
+            self.program.set_place(tensor, BufferView(argument, memref_for(tensor)))
+        self.program.emit_graph(graph)
+        return yielded(graph)
+
+    def write(self, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
+        """Copies values into arguments."""
+        for argument, value in zip(arguments, values, strict=True):
+            self.program.copy(BufferView(argument, memref_for(value)), self.program.place(value))
+
+    def write_carried(self, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
+        """Copies the next carried values over the old ones, which they may be in another order."""
+        copies: list[tuple[BufferView, BufferView]] = []
+        for argument, value in zip(arguments, values, strict=True):
+            home, place = BufferView(argument, memref_for(value)), self.program.place(value)
+            if place != home:
+                is_old = any(place.buffer is other for other in arguments)
+                copies.append((home, self.program.copied(place, None) if is_old else place))
+        for home, place in copies:
+            self.program.copy(home, place)
+
+    def finish(self) -> Region:
+        self.program.emit(YieldOp())
+        tidy(self.block)
+        return Region(self.block)
+
+
+@emits(IfOp)
+def _if(program: Program, node: IfOp) -> None:
+    condition, ins = program.dense(node.condition), [program.dense(v) for v in node.reads]
+    outs: list[SSAValue] = []
+    for value in node.values:
+        place = program.allocate(memref_for(value), value.name_hint)
+        program.set_place(value, place)
+        outs.append(place.buffer)
+    bodies: list[Region] = []
+    for graph in node.bodies():
+        body = _Body([*node.values, *node.reads])
+        arguments = body.block.args
+        body.write(arguments[: len(outs)], body.run(graph, arguments[len(outs) :]))
+        bodies.append(body.finish())
+    program.emit(IfInstruction(condition, outs, ins, bodies))
+
+
+@emits(LoopOp)
+def _loop(program: Program, node: LoopOp) -> None:
+    trips, going = ([] if v is None else [v] for v in (node.trips, node.going))
+    groups = {
+        "trips": [program.dense(v) for v in trips],
+        "reads": [program.dense(v) for v in node.reads],
+        "while": [program.copied(program.place(v), v.name_hint).buffer for v in going],
+    }
+    carried = [program.copied(program.place(v), v.name_hint) for v in node.carried]
+    stacks = [program.allocate(memref_for(v), v.name_hint) for v in node.stacked]
+    if trips or going:
+        for value, stack in zip(node.stacked, stacks, strict=True):
+            number = is_float(storage_type(memref_for(value).element_type))
+            program.fill(stack, FloatAttr(0.0, f64) if number else IntegerAttr(0, i64))
+    count, step = (program.allocate(t) for t in (COUNT, STEP))
+    for value, place in zip(node.values, [*carried, *stacks, count], strict=True):
+        program.set_place(value, place)
+    groups |= {
+        "count": [count.buffer],
+        "step": [step.buffer],
+        "carries": [place.buffer for place in carried],
+        "stacks": [place.buffer for place in stacks],
+    }
+    program.emit(LoopInstruction(node.most, groups, _loop_body(node)))
+
+
+def _loop_body(node: LoopOp) -> Region:
+    """
+    Returns the program of a loop's body. Its condition and the rows are written before the carried
+    values, which they may be.
+    """
+    graph = node.body.block
+    results = yielded(graph)
+    conditions, carried = int(node.going is not None), len(node.carried)
+    rows = results[conditions + carried :]
+    step, *given = graph.args
+    body = _Body([step, *results[:conditions], *given[:carried], *rows, *given[carried:]])
+    arguments = body.block.args
+    first, second = 1 + conditions, 1 + conditions + carried
+    third = second + len(rows)
+    old = arguments[first:second]
+    body.run(graph, [arguments[0], *old, *arguments[third:]])
+    body.write([*arguments[1:first], *arguments[second:third]], [*results[:conditions], *rows])
+    body.write_carried(old, results[conditions : conditions + carried])
+    return body.finish()

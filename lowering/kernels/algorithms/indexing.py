@@ -1,0 +1,75 @@
+"""Updates of rows that indices in memory name, and sums of all elements up to each one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.indexing import CumProdOp, CumSumOp, Cumulative, ScatterOp
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, Indirect
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.scalar import Expr, arguments, convert, maximum, minimum
+from ..registry import Kernel, kernel, view_dims
+
+_COMBINE: Mapping[str, Callable[[Expr, Expr], Expr]] = {
+    "add": lambda old, new: old + new,
+    "mul": lambda old, new: old * new,
+    "max": maximum,
+    "min": minimum,
+}
+
+
+@kernel(ScatterOp)
+def scatter(k: Kernel) -> None:
+    """
+    Copies the data and updates one row after the other: several updates of a row need
+    their order.
+    """
+    data, indices, updates = k.operands
+    whole = view_dims(data)
+    k.copy(whole, k.result[whole], data[whole])
+    (rows, columns), reduction = data.shape, k.call.get("reduction")
+    m, c = Dim("m", indices.shape[0]), Dim("c", columns)
+    place = Indirect(indices[[m]], rows, k.result.strides[0])
+    there = replace(k.result[[0, c]], indirect=place)
+    with k.repeat(m):
+        if reduction == "none":
+            k.copy([c], there, updates[[m, c]])
+            return
+        wide = compute_type(there.element)
+        old, new = (convert(a, wide) for a in arguments(2))
+        combined = convert(_COMBINE[reduction](old, new), there.element)
+        body = Body((combined,), (there.element,))
+        k.nest(Nest((c,), (there,), body, (there, updates[[m, c]]), in_place=True))
+
+
+@kernel(CumSumOp, CumProdOp)
+def cumulative(k: Kernel) -> None:
+    """Combines one slice across the axis after the other with the result of the slices before."""
+    operator = k.call.operator
+    assert issubclass(operator, Cumulative)
+    (data,), axis = k.operands, k.call.int("axis")
+    wide = compute_type(k.element)
+    others = [Dim(f"d{d}", size) for d, size in enumerate(data.shape) if d != axis]
+    before = k.scratch([dim.size for dim in others], wide)
+    k.fill(before, operator.IDENTITY)
+    step = Dim("i", data.shape[axis])
+    here: Index = Affine({step: -1}, step.size - 1) if k.call.get("reverse") else step
+    place: list[Index] = [*others[:axis], here, *others[axis:]]
+    total, element = arguments(2)
+    new = convert(element, wide)
+    combined = total * new if operator is CumProdOp else total + new
+
+    def combine() -> None:
+        there = before[others]
+        operands, body = (there, data[place]), Body((combined,), (wide,))
+        k.nest(Nest(tuple(others), (there,), body, operands, in_place=True))
+
+    def finish() -> None:
+        k.finish(others, place, [before[others]], convert(Expr.argument(0), k.element))
+
+    with k.repeat(step):
+        for part in (finish, combine) if k.call.get("exclusive") else (combine, finish):
+            part()

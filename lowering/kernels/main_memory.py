@@ -1,0 +1,184 @@
+"""The memory of `main`: the addresses of buffers, and the bytes that kernels may touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from math import prod
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+
+from ...errors import CompileError
+from ...glow_dialects.elements import (
+    element_bytes,
+    extent,
+    is_contiguous,
+    memref_type,
+    offset_of,
+    strided_memref,
+)
+from ...glow_dialects.glow_inst.instruction import buffer_of
+from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
+from .codegen.emit import Emitter
+from .codegen.types import memory_type, significant_strides
+from .function import reinterpreted, view_of
+from .threads.hazards import Region
+
+ARENA = "arena"
+"""The segment of the arena in regions of memory."""
+
+
+class MainMemory:
+    """The buffers of a program as memrefs, which are made when they are first needed."""
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        weights: SSAValue,
+        arena: SSAValue,
+        arguments: Mapping[SSAValue, SSAValue],
+    ):
+        """`arguments` are the memrefs of the program's inputs and outputs."""
+        self.emitter = emitter
+        self._weights = weights
+        self._activations = arena
+        self._views: dict[SSAValue, SSAValue] = dict(arguments)
+        self._places: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
+        self._operands: dict[SSAValue, SSAValue] = {}
+        """The operand that each argument of a body is, or is a row of."""
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Forgets what is formed meanwhile: values of a body, which nothing else can use."""
+        outside = self._views.copy(), self._places.copy()
+        yield
+        self._views, self._places = outside
+
+    def bind(self, argument: SSAValue, operand: SSAValue, step: SSAValue | None = None) -> None:
+        """
+        Lets an argument of a body be an operand of the operation around it, or its row `step`.
+        """
+        self._operands[argument] = operand
+        if step is not None:
+            self._views[argument] = self._row(argument, operand, step)
+            return
+        t = argument_type(argument.type)
+        shape, strides = t.get_shape(), significant_strides(t)
+        source = self.view(operand)
+        self._views[argument] = reinterpreted(self.emitter, source, t, 0, shape, strides)
+
+    def scratch(self, at: int, t: MemRefType) -> SSAValue:
+        """Returns temporary memory at a place in the arena."""
+        return self._place(self._activations, at, t)
+
+    def _row(self, argument: SSAValue, operand: SSAValue, step: SSAValue) -> SSAValue:
+        """Returns the memory of an argument that is a row of an activation."""
+        t = argument_type(argument.type)
+        buffer = buffer_of(operand).owner
+        assert isinstance(buffer, AllocActivationOp)
+        assert buffer.offset is not None
+        row = prod(t.get_shape()) * element_bytes(t.element_type)
+        emitter = self.emitter
+        distance = emitter.binary(arith.MuliOp, step, emitter.index(row))
+        first = emitter.index(buffer.offset.value.data)
+        shift = emitter.binary(arith.AddiOp, distance, first)
+        return view_of(emitter, self._activations, shift, t)
+
+    def load(self, value: SSAValue) -> SSAValue:
+        """Returns the only element of a buffer."""
+        view = self.view(value)
+        assert isinstance(view.type, MemRefType)
+        return self.emitter.op(memref.LoadOp, (view,), view.type.element_type)
+
+    def is_true(self, condition: SSAValue) -> SSAValue:
+        """Returns the only element of a buffer of i1."""
+        found = self.load(condition)
+        return self.emitter.compare("ne", found, self.emitter.constant(found.type, 0))
+
+    def store(self, number: SSAValue, value: SSAValue) -> None:
+        """Writes a number, which all threads know, into a buffer of one integer."""
+        view = self.view(value)
+        assert isinstance(view.type, MemRefType)
+        cast = self.emitter.cast("index_cast", number, view.type.element_type)
+        self.emitter.add(memref.StoreOp.create(operands=(cast, view)))
+
+    def regions(self, value: SSAValue) -> list[Region]:
+        """Returns the bytes that a step may touch through a value, if these may change."""
+        found = self.region(value)
+        return [] if found is None else [found]
+
+    def region(self, value: SSAValue) -> Region | None:
+        """
+        Returns the bytes that a kernel may touch, of a buffer or of the operand that an argument of
+        a body is; None for weights, which never change.
+        """
+        buffer = buffer_of(value)
+        if buffer not in self._operands:
+            return _region(value)
+        while buffer in self._operands:
+            buffer = buffer_of(self._operands[buffer])
+        found = _region(buffer)
+        return None if found is None else replace(found, view=None)
+
+    def view(self, value: SSAValue) -> SSAValue:
+        """Returns the memref of a buffer or view."""
+        if value not in self._views:
+            self._views[value] = self._formed(value)
+        return self._views[value]
+
+    def _formed(self, value: SSAValue) -> SSAValue:
+        """Returns a buffer or view as a memref: bytes of a segment, or a part of an argument."""
+        t = value.type
+        assert isinstance(t, MemRefType)
+        offset, shape, strides = offset_of(t), t.get_shape(), significant_strides(t)
+        element = memory_type(t.element_type)
+        buffer = buffer_of(value)
+        if isinstance(buffer, BlockArgument):
+            wanted = strided_memref(element, shape, strides, offset)
+            source = self._views[buffer]
+            return reinterpreted(self.emitter, source, wanted, offset, shape, strides)
+        assert isinstance(buffer.owner, AllocActivationOp | WeightOp)
+        planned = buffer.owner.offset
+        if planned is None:
+            raise CompileError(f"{buffer.owner.name} has no offset: run glow-allocate first")
+        is_weight = isinstance(buffer.owner, WeightOp)
+        segment = self._weights if is_weight else self._activations
+        at = planned.value.data + offset * element_bytes(t.element_type)
+        if is_contiguous(t):
+            return self._place(segment, at, memref_type(element, shape))
+        # a memref.view is dense: it covers what the strided memref reaches, and a cast adds the
+        # strides
+        dense = self._place(segment, at, memref_type(element, [max(1, extent(t) - offset)]))
+        wanted = strided_memref(element, shape, strides)
+        return reinterpreted(self.emitter, dense, wanted, 0, shape, strides)
+
+    def _place(self, segment: SSAValue, at: int, t: MemRefType) -> SSAValue:
+        key = (segment, at, t)
+        if key not in self._places:
+            shift = self.emitter.index(at)
+            self._places[key] = view_of(self.emitter, segment, shift, t)
+        return self._places[key]
+
+
+def argument_type(t: Attribute) -> MemRefType:
+    """Returns the type of a buffer as memory holds its elements."""
+    assert isinstance(t, MemRefType)
+    strides, offset = significant_strides(t), offset_of(t)
+    return strided_memref(memory_type(t.element_type), t.get_shape(), strides, offset)
+
+
+def _region(value: SSAValue) -> Region | None:
+    """Returns the bytes of a buffer that a kernel may touch; None for weights."""
+    buffer = buffer_of(value)
+    if isinstance(buffer, BlockArgument):
+        return Region(buffer, 0, 1, value)
+    if not isinstance(buffer.owner, AllocActivationOp) or buffer.owner.offset is None:
+        return None
+    t = buffer.type
+    assert isinstance(t, MemRefType)
+    start = buffer.owner.offset.value.data
+    end = start + extent(t) * element_bytes(t.element_type)
+    return Region(ARENA, start, end, value)

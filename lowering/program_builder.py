@@ -1,0 +1,162 @@
+"""Instruction programs under construction: the places of tensors, and how nodes are emitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..errors import CompileError
+from ..glow_dialects.elements import is_contiguous, memref_of, memref_type, offset_of
+from ..glow_dialects.glow.base import Node
+from ..glow_dialects.glow.constant import SplatOp
+from ..glow_dialects.glow.control import WithBodies
+from ..glow_dialects.glow_inst import INSTRUCTIONS
+from ..glow_dialects.glow_inst.memory import AllocActivationOp, TensorViewOp, WeightOp
+from ..glow_dialects.glow_inst.stacked import CopyOp
+from ..glow_dialects.views import view_through
+from ..passes.visited_operation import each
+from ..table import Table
+
+
+def failure(op: Operation, message: str) -> CompileError:
+    """Returns an error about an operation."""
+    error = CompileError(message)
+    error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
+    return error
+
+
+def memref_for(value: SSAValue) -> MemRefType:
+    """Returns the type of the dense buffer of a tensor."""
+    assert isinstance(value.type, TensorType)
+    return memref_of(value.type)
+
+
+@dataclass(frozen=True)
+class BufferView:
+    """The place of a tensor: a buffer, and the view of it as a type."""
+
+    buffer: SSAValue
+    type: MemRefType
+
+
+class Program:
+    """The program under construction, and the places of all tensors so far."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        self._places: dict[SSAValue, BufferView] = {}
+        self._views: dict[tuple[SSAValue, MemRefType], SSAValue] = {}
+        self._weights: dict[tuple[Attribute, MemRefType], SSAValue] = {}
+
+    def place(self, tensor: SSAValue) -> BufferView:
+        return self._places[tensor]
+
+    def set_place(self, tensor: SSAValue, place: BufferView) -> None:
+        self._places[tensor] = place
+
+    def emit(self, op: Operation) -> None:
+        self.block.add_op(op)
+
+    def allocate(self, t: MemRefType, hint: str | None = None) -> BufferView:
+        """Returns a new dense buffer."""
+        op = AllocActivationOp.create(result_types=[t])
+        op.result.name_hint = hint
+        self.emit(op)
+        return BufferView(op.result, t)
+
+    def weight(self, value: Attribute, t: MemRefType, hint: str | None) -> BufferView:
+        """Returns the weight of this value, made when it is first needed."""
+        found = self._weights.get((value, t))
+        if found is None:
+            op = WeightOp.create(result_types=[t], properties={"value": value})
+            op.result.name_hint = hint
+            self.emit(op)
+            found = self._weights[value, t] = op.result
+        return BufferView(found, t)
+
+    def value(self, place: BufferView) -> SSAValue:
+        """
+        Returns the memref of a place: its buffer, or a view that is made when it is first needed.
+        """
+        if place.type == place.buffer.type:
+            return place.buffer
+        key = place.buffer, place.type
+        if key not in self._views:
+            op = TensorViewOp.create(operands=[place.buffer], result_types=[place.type])
+            op.result.name_hint = place.buffer.name_hint
+            self.emit(op)
+            self._views[key] = op.result
+        return self._views[key]
+
+    def operand(self, tensor: SSAValue) -> SSAValue:
+        return self.value(self.place(tensor))
+
+    def dense(self, tensor: SSAValue) -> SSAValue:
+        """Returns a tensor as a memref of dense elements from the beginning of a buffer."""
+        place = self.place(tensor)
+        if is_contiguous(place.type) and offset_of(place.type) == 0:
+            return self.value(place)
+        return self.copied(place, tensor.name_hint).buffer
+
+    def copied(self, place: BufferView, hint: str | None) -> BufferView:
+        """Returns a copy of a place in a buffer of its own."""
+        dense = self.allocate(memref_type(place.type.element_type, place.type.get_shape()), hint)
+        self.copy(dense, place)
+        return dense
+
+    def fill(self, place: BufferView, value: Attribute) -> None:
+        """Writes a number everywhere."""
+        self.emit(INSTRUCTIONS[SplatOp].on([self.value(place)], [], {"value": value}))
+
+    def copy(self, dest: BufferView, source: BufferView) -> None:
+        self.emit(CopyOp(self.value(dest), self.value(source)))
+
+    def reinterpret(self, place: BufferView, t: MemRefType, hint: str | None) -> BufferView:
+        """
+        Returns the view `t` of the dense elements of `place`, after a copy if strides cannot
+        express it.
+        """
+        seen = view_through(place.type, t)
+        if seen is not None:
+            return BufferView(place.buffer, seen)
+        return BufferView(self.copied(place, hint).buffer, t)
+
+    def emit_graph(self, graph: Block) -> Operation:
+        """
+        Emits the nodes of a graph, which has operations; returns the last one. Raises CompileError
+        for an operation that is not a node of the `glow` dialect.
+        """
+        *nodes, terminator = graph.ops
+        for node in each(nodes):
+            emitter = _EMITTERS.get(type(node))  # pyright: ignore[reportArgumentType]
+            if emitter is not None:
+                emitter(self, node)
+            elif isinstance(node, Node):
+                _instruction(self, node)
+            else:
+                raise failure(node, "expected only nodes of the glow dialect that compute values")
+        return terminator
+
+
+NodeT = TypeVar("NodeT", bound=Node | WithBodies)
+Emitter = Callable[[Program, NodeT], None]
+_EMITTERS: Table[type[Node | WithBodies], Emitter[Any]] = Table("a way to be emitted")
+
+
+def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
+    """Registers the function that emits a node without an instruction of its own."""
+    return _EMITTERS.entry(node)
+
+
+def _instruction(program: Program, node: Node) -> None:
+    sources = [program.operand(v) for v in node.operands]
+    dests: list[SSAValue] = []
+    for result in node.results:
+        place = program.allocate(memref_for(result), result.name_hint)
+        program.set_place(result, place)
+        dests.append(program.value(place))
+    program.emit(INSTRUCTIONS[type(node)].on(dests, sources, dict(node.properties)))

@@ -1,0 +1,62 @@
+"""
+Losses and metrics: functions of the output of a network and of what it should be.
+
+A loss is a tensor of one element. A metric is one too; it is computed, but not differentiated.
+"""
+
+from __future__ import annotations
+
+from ..errors import GlowError
+from ..glow_dialects.glow.activation import ReluOp, SoftplusOp
+from ..glow_dialects.glow.arithmetic import AbsOp
+from ..glow_dialects.glow.indexing import ArgMaxOp
+from ..glow_dialects.glow.logic import EqualOp
+from .functions import log_softmax
+from .tensor import Tensor, elementwise
+
+
+def cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
+    """
+    Returns the mean of `-log(softmax(scores)[label])` for scores [N, C, ...] and labels [N, ...],
+    integers of at least 0 and below C.
+    """
+    if labels.shape != (scores.shape[0], *scores.shape[2:]):
+        raise GlowError(
+            f"expected labels of shape {[scores.shape[0], *scores.shape[2:]]} for scores of shape "
+            f"{list(scores.shape)}, found {list(labels.shape)}"
+        )
+    logs = log_softmax(scores, axis=1)
+    return -scores.graph.formula(
+        "y[n, s..] = sum(c) (x[n, c, s..] if t[n, s..] == c else 0.0)", logs, labels
+    ).mean()
+
+
+def mean_squared_error(output: Tensor, target: Tensor) -> Tensor:
+    """Returns the mean of `(output - target) ** 2` of two tensors of one shape."""
+    _same_shape(output, target)
+    difference = output - target
+    return (difference * difference).mean()
+
+
+def binary_cross_entropy(scores: Tensor, target: Tensor) -> Tensor:
+    """
+    Returns the mean of `-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x))` for scores x and targets
+    t between 0 and 1, without overflow: `max(x, 0) - x t + log(1 + exp(-|x|))`.
+    """
+    _same_shape(scores, target)
+    rest = elementwise(SoftplusOp, -elementwise(AbsOp, scores))
+    return (elementwise(ReluOp, scores) - scores * target + rest).mean()
+
+
+def accuracy(scores: Tensor, labels: Tensor) -> Tensor:
+    """Returns the part of labels [N, ...] at which scores [N, C, ...] are largest."""
+    best = scores.graph.node(ArgMaxOp, scores, axis=1)
+    return elementwise(EqualOp, best.cast("int64"), labels.cast("int64")).cast("float32").mean()
+
+
+def _same_shape(output: Tensor, target: Tensor) -> None:
+    if output.shape != target.shape:
+        raise GlowError(
+            f"expected a target of the shape of the output {list(output.shape)}, "
+            f"found {list(target.shape)}"
+        )

@@ -1,0 +1,61 @@
+"""Networks that run as several programs."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .compiled_model import CompiledModel
+from .interface.backend import Backend
+from .interface.memory_plan import MemoryPlan
+from .interface.program import Program
+from .interface.signature import Signature
+
+if TYPE_CHECKING:
+    from .runtime.stages import Stages
+
+
+class SeveralPrograms(CompiledModel, abc.ABC):
+    """
+    A network with a program for each of its specializations or parts.
+
+    The facts about a program (`stages`, `memory`, `times`, `from_cache`, `dump_stages`) are those
+    of the only one. If there are several, they raise GlowError, which says how to choose one.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        program: Program,
+        signature: Signature,
+        sizes: Mapping[str, int] | None = None,
+    ):
+        super().__init__(lambda: self.stages, backend, program, signature, {}, sizes=sizes)
+
+    @abc.abstractmethod
+    def _only(self, what: str) -> CompiledModel:
+        """
+        Returns the model of the only program. Raises GlowError about the fact `what` if there is
+        another number of programs.
+        """
+
+    @property
+    def stages(self) -> Stages:
+        return self._only("stages").stages
+
+    @property
+    def memory(self) -> MemoryPlan | None:
+        return self._only("memory").memory
+
+    @property
+    def times(self) -> dict[str, float]:
+        return self._only("times").times
+
+    @property
+    def from_cache(self) -> bool:
+        return self._only("from_cache").from_cache
+
+    def dump_stages(self, directory: str | Path) -> list[Path]:
+        return self._only("dump_stages(...)").dump_stages(directory)

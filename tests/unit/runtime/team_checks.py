@@ -1,0 +1,74 @@
+"""Programs on teams of threads, compared with the interpreter."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import time
+from collections.abc import Callable
+
+import glow
+import numpy as np
+import pytest
+from glow.context import make_context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+GRAPH = """
+func.func @main(%x: tensor<1x8x33x31xf32> {glow.name = "x"}, %w: tensor<20x8x3x3xf32>,
+                %b: tensor<20xf32>) -> (tensor<1x20x33x31xf32> {glow.name = "y"}) {
+  %c = glow.convolution %x, %w, %b pads [1, 1, 1, 1]
+      : (tensor<1x8x33x31xf32>, tensor<20x8x3x3xf32>, tensor<20xf32>)
+      -> tensor<1x20x33x31xf32>
+  %s = glow.softmax %c axis 1 : (tensor<1x20x33x31xf32>) -> tensor<1x20x33x31xf32>
+  %y = glow.add %s, %c : (tensor<1x20x33x31xf32>, tensor<1x20x33x31xf32>)
+      -> tensor<1x20x33x31xf32>
+  func.return %y : tensor<1x20x33x31xf32>
+}
+"""
+
+
+def graph() -> ModuleOp:
+    return Parser(make_context(), GRAPH).parse_module()
+
+
+def inputs(seed: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    shapes = [(1, 8, 33, 31), (20, 8, 3, 3), (20,)]
+    return [rng.standard_normal(s, dtype=np.float32) for s in shapes]
+
+
+@pytest.fixture(scope="module")
+def single() -> glow.CompiledModel:
+    return glow.compile(graph(), cache=False)
+
+
+def check_same(model: glow.CompiledModel, single: glow.CompiledModel, seed: int) -> None:
+    arrays = inputs(seed)
+    np.testing.assert_array_equal(model(*arrays)[0], single(*arrays)[0])
+
+
+def in_child(work: Callable[[], bool]) -> bool:
+    """
+    Returns whether `work` returns True in a forked child, within a minute. One that does not end
+    says where it is.
+    """
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            # to standard error, whatever takes its place
+            faulthandler.dump_traceback_later(50, file=2)
+            status = 0 if work() else 2
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False

@@ -1,0 +1,162 @@
+"""Ranges of symbols, buckets, programs made ahead, and the memory of specializations."""
+
+from __future__ import annotations
+
+import glow
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+WIDTH = 5
+
+
+def attention(masked: bool) -> bytes:
+    """
+    Returns a network in which each position [batch, sequence, 5] is replaced by the mean of all,
+    by softmax; of those that a mask has, if it is `masked`.
+    """
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["xt"], perm=[0, 2, 1]),
+        helper.make_node("MatMul", ["x", "xt"], ["scores"]),
+        helper.make_node("Softmax", ["hidden" if masked else "scores"], ["p"], axis=-1),
+        helper.make_node("MatMul", ["p", "x"], ["y"]),
+    ]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "sequence", WIDTH])]
+    if masked:
+        nodes[2:2] = [
+            helper.make_node("Cast", ["mask"], ["kept"], to=TensorProto.FLOAT),
+            helper.make_node("Sub", ["kept", "one"], ["missing"]),
+            helper.make_node("Mul", ["missing", "much"], ["penalty"]),
+            helper.make_node("Unsqueeze", ["penalty", "axis"], ["row"]),
+            helper.make_node("Add", ["scores", "row"], ["hidden"]),
+        ]
+        inputs.append(
+            helper.make_tensor_value_info("mask", TensorProto.INT64, ["batch", "sequence"])
+        )
+    constants = {
+        "one": np.float32(1),
+        "much": np.float32(1e9),
+        "axis": np.array([1], np.int64),
+    }
+    graph = helper.make_graph(
+        nodes,
+        "attention",
+        inputs,
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", "sequence", WIDTH])],
+        [numpy_helper.from_array(np.asarray(a), name) for name, a in constants.items()],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    onnx.checker.check_model(made)
+    return made.SerializeToString()
+
+
+def feed(rng: np.random.Generator, batch: int, sequence: int) -> dict[str, np.ndarray]:
+    x = rng.standard_normal((batch, sequence, WIDTH)).astype(np.float32)
+    mask = np.ones((batch, sequence), np.int64)
+    mask[0, sequence // 2 + 1 :] = 0
+    return {"x": x, "mask": mask}
+
+
+def sizes(model: glow.CompiledModel) -> list[tuple[int | None, int | None]]:
+    found = (m.symbols for m in model.specializations)
+    return [(s["batch"], s["sequence"]) for s in found]
+
+
+def test_few_programs_serve_many_sizes(rng: np.random.Generator):
+    data = attention(masked=True)
+    exact = glow.compile(data, "interpreter", max_specializations=20)
+    model = glow.compile(
+        data,
+        symbols={"sequence": (1, 13)},
+        buckets={"sequence": "pow2", "batch": [3, 1]},
+        max_specializations=20,
+    )
+    model.warm_up([{"batch": 2, "sequence": 5}, {"batch": 1, "sequence": 1}])
+    assert sizes(model) == [(3, 8), (1, 1)]
+    for batch, sequence in [(1, 1), (2, 5), (3, 7), (1, 6), (2, 12), (3, 13)]:
+        inputs = feed(rng, batch, sequence)
+        (found,), (expected,) = model(**inputs), exact(**inputs)
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    # (2, 5) was compared with a program of its own; a power of two beyond the range is not needed
+    assert sorted(sizes(model)) == [(1, 1), (1, 8), (2, 5), (3, 8), (3, 13)]
+
+
+def test_padding_that_changes_results_is_an_error(rng: np.random.Generator):
+    model = glow.compile(attention(masked=False), "interpreter", buckets={"sequence": [4, 16]})
+    x = feed(rng, 2, 5)["x"]
+    with pytest.raises(glow.GlowError, match=r"along 'sequence' give another output 'y'.* a mask"):
+        model(x)
+    (y,) = model(x[:, :4])
+    assert y.shape == (2, 4, WIDTH)
+
+
+def test_sizes_out_of_range(rng: np.random.Generator):
+    symbols = {"batch": (2, 3), "sequence": 4}
+    model = glow.compile(attention(masked=True), "interpreter", symbols=symbols)
+    model(**feed(rng, 3, 4))
+    with pytest.raises(glow.InputError, match="symbol 'batch' is 1: expected a size from 2 to 3"):
+        model(**feed(rng, 1, 4))
+    with pytest.raises(glow.InputError, match="'batch' is 4"):
+        model.specialize({"batch": 4})
+    with pytest.raises(glow.InputError, match="'batch' is 4"):
+        model.warm_up([{"batch": 2}, {"batch": 4}])
+    listed = glow.compile(attention(masked=True), "interpreter", buckets=[2, 4])
+    with pytest.raises(glow.InputError, match="'sequence' is 5, and its largest bucket is 4"):
+        listed(**feed(rng, 1, 5))
+
+
+def test_memory_of_specializations(rng: np.random.Generator):
+    one = glow.compile(attention(masked=True), symbols={"batch": 1, "sequence": 64})
+    assert one.memory is not None
+    limit = one.memory.arena_bytes
+    assert limit > 0
+    model = glow.compile(attention(masked=True), max_specialization_bytes=limit)
+    model(**feed(rng, 1, 64))
+    model(**feed(rng, 1, 48))
+    assert sizes(model) == [(1, 48)]
+    with pytest.raises(glow.GlowError, match=r"batch = 2, sequence = 64 has \d+ bytes of activ"):
+        model(**feed(rng, 2, 64))
+    assert sizes(model) == [(1, 48)]
+    with pytest.raises(glow.GlowError, match="9 specializations are more than the 8"):
+        model.warm_up([{"batch": 1, "sequence": n} for n in range(1, 10)])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"symbols": {"batch": (2,)}}, r"smallest and the largest size .*found \(2,\)"),
+        ({"symbols": {"batch": (3, 2)}}, "smallest size 3 is above the largest, 2"),
+        ({"symbols": {"batch": (0, 2)}}, "at least 1 for symbol batch, found 0"),
+        ({"symbols": {"bach": (1, 2)}}, "no symbol is called 'bach'; did you mean batch"),
+        ({"buckets": {"bach": "pow2"}}, "buckets: no symbol.* 'bach'; did you mean batch"),
+        ({"buckets": "pow3"}, "expected 'pow2' or sizes.*found 'pow3'"),
+        ({"buckets": []}, r"found \[\]"),
+        ({"buckets": {"batch": [0]}}, r"buckets of symbol 'batch'.*found \[0\]"),
+        ({"max_specialization_bytes": 0}, "max_specialization_bytes to be an integer"),
+        ({"symbols": {"batch": 1, "sequence": 2}, "buckets": "pow2"}, "this model has none"),
+    ],
+)
+def test_wrong_rules(options: dict[str, object], message: str):
+    with pytest.raises(glow.GlowError, match=message):
+        glow.compile(attention(masked=True), "interpreter", **options)  # pyright: ignore
+
+
+def test_outputs_that_cannot_be_cut():
+    made = onnx.load_from_string(attention(masked=False))
+    made.graph.output[0].type.tensor_type.shape.dim[1].dim_param = "other"
+    with pytest.raises(glow.GlowError, match=r"output 'y'.* 'other' is not the symbol of an input"):
+        glow.compile(made, "interpreter", buckets="pow2")
+
+
+def test_outputs_of_callers(rng: np.random.Generator):
+    model = glow.compile(attention(masked=True), buckets="pow2")
+    inputs = feed(rng, 2, 3)
+    (expected,) = model(**inputs)
+    for sequence in (3, 4):
+        inputs = feed(rng, 2, sequence)
+        y = np.empty((2, sequence, WIDTH), np.float32)
+        model.run_into([y], inputs)
+        np.testing.assert_array_equal(y, model(**inputs)[0])
+    assert expected.shape == (2, 3, WIDTH)

@@ -1,0 +1,80 @@
+"""Whole networks train as PyTorch's do: gradients, running statistics, and curves of the loss."""
+
+from __future__ import annotations
+
+import glow
+import numpy as np
+import pytest
+from glow import nn
+from glow.benchmarks import training_networks
+from glow.training import SGD, AdamW
+
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # threads that wait for work take time from other tests
+
+STEPS = 50
+NETWORKS = {
+    "cnn": ("DigitsCnn", (), (8, 1, 8, 8), 10),
+    "residual": ("ResNet", ((4, 6), 5), (4, 3, 9, 7), 5),
+    "pooled": ("ResNet", ((4, 8), 5, True), (2, 3, 21, 19), 5),
+    "encoder": ("Encoder", (11, 8, 2, 2, 3), (4, 7), 3),
+    "unet": ("UNet", (3, 2), (2, 1, 6, 10), 2),
+}
+
+
+def _pair(name: str, rng: np.random.Generator):
+    """Returns a network in both forms with the same parameters, an input and labels."""
+    # importing it needs torch
+    from glow.benchmarks import torch_networks
+    from glow.benchmarks.training import copy_parameters
+
+    kind, arguments, shape, classes = NETWORKS[name]
+    torch.manual_seed(int(rng.integers(1 << 30)))
+    ours = getattr(training_networks, kind)(*arguments)
+    theirs = getattr(torch_networks, kind)(*arguments)
+    copy_parameters(ours, theirs)
+    if kind == "Encoder":
+        x = rng.integers(0, arguments[0], shape)
+    else:
+        x = rng.standard_normal(shape).astype(np.float32)
+    labels = (shape[0], *shape[2:]) if kind == "UNet" else (shape[0],)
+    return ours, theirs, x, rng.integers(0, classes, labels)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_gradients_of_networks(name: str, rng) -> None:
+    """A step without momentum and with rate 1 subtracts the gradient."""
+    ours, theirs, x, y = _pair(name, rng)
+    trainer = glow.Trainer(ours, nn.cross_entropy, SGD(1.0), backend="interpreter")
+    before = trainer.parameters
+    (loss,) = trainer.train_step([(x, y)])
+    expected = torch.nn.functional.cross_entropy(theirs(torch.from_numpy(x)), torch.from_numpy(y))
+    expected.backward()
+    assert loss == pytest.approx(expected.item(), rel=1e-5)
+    gradients = {n: p.grad.numpy() for n, p in theirs.named_parameters()}
+    largest = max(np.abs(g).max() for g in gradients.values())
+    for parameter, gradient in gradients.items():
+        found = before[parameter] - trainer.parameters[parameter]
+        np.testing.assert_allclose(found, gradient, rtol=1e-3, atol=1e-4 * largest)
+    for buffer, value in theirs.named_buffers():
+        if value.dim():
+            np.testing.assert_allclose(trainer.parameters[buffer], value, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["cnn", "encoder"])
+def test_curves_of_losses(name: str, rng) -> None:
+    """Compiled steps give the losses of PyTorch for fifty steps."""
+    ours, theirs, x, y = _pair(name, rng)
+    trainer = glow.Trainer(ours, nn.cross_entropy, AdamW(2e-3, weight_decay=0.1, clip_norm=1.0))
+    optimizer = torch.optim.AdamW(theirs.parameters(), 2e-3, weight_decay=0.1)
+    found, expected = [], []
+    for _ in range(STEPS):
+        found += trainer.train_step([(x, y)])
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(theirs(torch.from_numpy(x)), torch.from_numpy(y))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
+        optimizer.step()
+        expected.append(loss.item())
+    assert expected[-1] < 0.5 * expected[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)

@@ -1,0 +1,22 @@
+"""Training: the trainer, optimizers, learning-rate schedules, data, callbacks."""
+
+from __future__ import annotations
+
+from .callbacks import EarlyStopping
+from .data import Batches
+from .optimizers import SGD, Adam, AdamW, Optimizer, constant, cosine, linear
+from .trainer import Report, Trainer
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Batches",
+    "EarlyStopping",
+    "Optimizer",
+    "Report",
+    "Trainer",
+    "constant",
+    "cosine",
+    "linear",
+]

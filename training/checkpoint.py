@@ -1,0 +1,81 @@
+"""Checkpoints: the state of a training in one file, which is written as a whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from ..errors import GlowError
+
+_KEY = "glow.training"
+_MOST = 5
+"""The number of differences that an error lists."""
+
+
+def write_checkpoint(
+    path: Path, arrays: Mapping[str, np.ndarray], progress: Mapping[str, int]
+) -> None:
+    """
+    Writes arrays and numbers to a file. The file is written under another name and then renamed, so
+    that an older one with this name stays whole whatever happens.
+
+    Raises GlowError if it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(save(dict(arrays), {_KEY: json.dumps(dict(progress))}))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        last = "the checkpoint that was there before is unchanged" if path.exists() else "none"
+        raise GlowError(
+            f"cannot write the checkpoint {path}: {error.strerror or error}; last good one: {last}"
+        ) from error
+
+
+def read_checkpoint(
+    path: Path, expected: Mapping[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+    """
+    Returns the arrays and numbers of a file. Raises GlowError for a file that is no checkpoint, or
+    one whose arrays have other names, shapes or dtypes than the `expected` ones.
+    """
+    try:
+        with safe_open(path, "numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}
+    except (OSError, SafetensorError) as error:
+        raise GlowError(f"{path}: cannot be read as a checkpoint: {error}") from error
+    if _KEY not in metadata:
+        raise GlowError(f"{path}: is no checkpoint of a training")
+    problems = [*_differences(arrays, expected)]
+    if problems:
+        shown = "".join(f"\n  {p}" for p in problems[:_MOST])
+        more = f"\n  and {len(problems) - _MOST} more" if len(problems) > _MOST else ""
+        raise GlowError(f"{path}: is the checkpoint of another network or optimizer:{shown}{more}")
+    return arrays, {name: int(n) for name, n in json.loads(metadata[_KEY]).items()}
+
+
+def _differences(found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> list[str]:
+    problems: list[str] = []
+    for name in sorted({*found, *expected}):
+        have, want = found.get(name), expected.get(name)
+        if have is None or want is None:
+            problems.append(f"{name}: is {'missing' if have is None else 'unknown'}")
+        elif (have.shape, have.dtype) != (want.shape, want.dtype):
+            problems.append(
+                f"{name}: expected {want.dtype.name}{list(want.shape)}, "
+                f"found {have.dtype.name}{list(have.shape)}"
+            )
+    return problems

@@ -1,0 +1,90 @@
+"""Batches of examples, in an order that repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from ..errors import InputError
+
+Arrays: TypeAlias = "np.ndarray | Sequence[np.ndarray]"
+Batch: TypeAlias = "tuple[Arrays, Arrays]"
+"""The inputs of the network, and the targets of the loss: one array each, or several."""
+Transform: TypeAlias = Callable[[np.random.Generator, np.ndarray], np.ndarray]
+
+
+@runtime_checkable
+class Epochs(Protocol):
+    """A data set whose order differs from epoch to epoch, and is the same in each run."""
+
+    def epoch(self, number: int) -> Iterable[Batch]:
+        """Returns the batches of an epoch; the first one is 0."""
+        ...
+
+
+Dataset: TypeAlias = "Epochs | Iterable[Batch]"
+"""Data for `Trainer.fit`. An iterable must give its batches each time that it is iterated."""
+
+
+class Batches:
+    """Batches of two arrays, in a new order in each epoch."""
+
+    def __init__(
+        self,
+        inputs: np.ndarray,
+        targets: np.ndarray,
+        size: int = 64,
+        shuffle: bool = True,
+        seed: int = 0,
+        transform: Transform | None = None,
+        partial: bool = False,
+    ):
+        """
+        - `inputs`, `targets`: arrays whose first dimension counts examples.
+        - `size`: the number of examples in a batch.
+        - `shuffle`: whether the order follows from the seed and the number of the epoch; else it is
+          that of the arrays.
+        - `transform`: changes the inputs of each batch, with a generator that follows from the
+          seed, the epoch and the batch.
+        - `partial`: whether a last batch with fewer examples counts.
+
+        Raises InputError for arrays of different lengths, or fewer examples than a batch has.
+        """
+        if len(inputs) != len(targets):
+            raise InputError(
+                f"expected as many targets as inputs, found {len(targets)} and {len(inputs)}"
+            )
+        if size < 1 or (len(inputs) < size and not partial):
+            raise InputError(f"expected batches of 1 to {len(inputs)} examples, found {size}")
+        self._inputs, self._targets = inputs, targets
+        self._size, self._shuffle, self._seed = size, shuffle, seed
+        self._transform, self._partial = transform, partial
+
+    def __len__(self) -> int:
+        """Returns the number of batches."""
+        count, rest = divmod(len(self._inputs), self._size)
+        return count + (self._partial and rest > 0)
+
+    def epoch(self, number: int) -> Iterator[Batch]:
+        order = np.arange(len(self._inputs))
+        if self._shuffle:
+            order = np.random.default_rng([self._seed, number]).permutation(order)
+        for i in range(len(self)):
+            chosen = order[i * self._size : (i + 1) * self._size]
+            inputs = self._inputs[chosen]
+            if self._transform is not None:
+                generator = np.random.default_rng([self._seed, number, i])
+                inputs = self._transform(generator, inputs)
+            yield inputs, self._targets[chosen]
+
+
+def batches_of(dataset: Dataset, epoch: int) -> Iterable[Batch]:
+    """Returns the batches of an epoch."""
+    return dataset.epoch(epoch) if isinstance(dataset, Epochs) else dataset
+
+
+def arrays_of(arrays: Arrays) -> list[np.ndarray]:
+    """Returns one array or several as a list."""
+    return [arrays] if isinstance(arrays, np.ndarray) else list(arrays)

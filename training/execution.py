@@ -1,0 +1,105 @@
+"""Runs the programs of a training on arrays that they read and write in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from ..compiled_model import CompiledModel
+from ..compiler import compile
+from ..errors import InputError
+from .data import Batch, arrays_of
+from .step import LOSS, NEW
+
+
+class Execution:
+    """
+    The compiled programs of a training, and its state.
+
+    A step reads one array of each state and writes another one, and then the two change places, so
+    that nothing is copied.
+    """
+
+    def __init__(self, state: Mapping[str, np.ndarray], options: Mapping[str, Any]):
+        self.arrays = dict(state)
+        """The state by name, and sums of gradients."""
+        self._spare: dict[str, np.ndarray] = {}
+        self._options = options
+        self._programs: dict[Hashable, tuple[ModuleOp, CompiledModel]] = {}
+
+    def program(
+        self, key: Hashable, batch: Batch, graph: Callable[..., ModuleOp], *arguments: object
+    ) -> tuple[ModuleOp, CompiledModel]:
+        """
+        Returns the graph and the program for batches like one, compiled if it is the first one of
+        its kind `key` and its shapes. `graph(inputs, targets, *arguments)` makes the graph.
+        """
+        inputs, targets = map(arrays_of, batch)
+        shapes = tuple((a.shape, a.dtype) for a in (*inputs, *targets))
+        if (key, shapes) not in self._programs:
+            module = graph(inputs, targets, *arguments)
+            self._programs[key, shapes] = module, compile(module, **self._options)
+        return self._programs[key, shapes]
+
+    def restart(self, state: Mapping[str, np.ndarray]) -> None:
+        """Takes another state. Programs have frozen parameters as constants: they are dropped."""
+        self.arrays = {name: state[name] for name in self.arrays if name in state}
+        self._programs.clear()
+
+    def feed(
+        self, model: CompiledModel, batch: Batch, others: Mapping[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        """Returns the inputs of a program by name: a batch, other arrays, and the state."""
+        given = [array for part in batch for array in arrays_of(part)]
+        feed: dict[str, np.ndarray] = {}
+        for i, info in enumerate(model.get_inputs()):
+            if i < len(given):
+                feed[info.name] = given[i]
+            else:
+                feed[info.name] = (
+                    others[info.name] if info.name in others else self.arrays[info.name]
+                )
+        return feed
+
+    def run(self, model: CompiledModel, feed: Mapping[str, np.ndarray]) -> float:
+        """Runs a step. Returns the loss; the new state counts only after `accept`."""
+        outputs: dict[str, np.ndarray] = {}
+        for info in model.get_outputs():
+            name = info.name.removeprefix(NEW)
+            if name not in self._spare:
+                self._spare[name] = np.empty(info.shape, info.dtype)
+            outputs[info.name] = self._spare[name]
+        model.run_into(outputs, feed)
+        return float(outputs[LOSS])
+
+    def accept(self, model: CompiledModel) -> None:
+        """Makes what the last run wrote the state."""
+        for info in model.get_outputs():
+            if info.name.startswith(NEW):
+                name = info.name.removeprefix(NEW)
+                written, old = self._spare.pop(name), self.arrays.get(name)
+                self.arrays[name] = written
+                if old is not None:
+                    self._spare[name] = old
+
+
+def examples(batch: Batch) -> int:
+    """Returns the number of examples in a batch. Raises InputError if there is none."""
+    first = arrays_of(batch[0])
+    if not first or not first[0].ndim:
+        raise InputError("expected a batch of arrays whose first dimension counts examples")
+    return len(first[0])
+
+
+def weighted_means(
+    values: Sequence[Mapping[str, float]], weights: Sequence[int]
+) -> dict[str, float]:
+    """Returns the means of values by name."""
+    total = sum(weights)
+    return {
+        name: sum(v[name] * w for v, w in zip(values, weights, strict=True)) / total
+        for name in (values[0] if values else ())
+    }

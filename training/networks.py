@@ -1,0 +1,174 @@
+"""Networks that can be trained: built in Python, or imported from models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Protocol
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from ..errors import GlowError
+from ..glow_dialects.glow.constant import ConstantOp
+from ..glow_dialects.glow.normalization import BatchNormOp
+from ..glow_dialects.operator import text_of
+from ..loading import load_parameters
+from ..model_forms import Model
+from ..nn.modules import Module, names_of
+from ..nn.parameters import Parameter
+from ..nn.tensor import NAME, Graph, Tensor
+from ..runtime.signature import main_function
+from ..semantics.arrays import constant_of
+
+
+class Network(Protocol):
+    """A network whose parameters are changed."""
+
+    values: dict[str, np.ndarray]
+    """All parameters by name."""
+    trainable: set[str]
+    """The names of those that have gradients."""
+    updated: set[str]
+    """The names of those that the network itself changes in training."""
+    names: Mapping[Parameter, str]
+    """The names of the parameters of modules."""
+
+    def input_names(self, count: int) -> list[str]:
+        """Returns the names of `count` inputs."""
+        ...
+
+    def outputs(self, graph: Graph, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
+        """Appends the network to a graph, which knows the values of parameters by name."""
+        ...
+
+    def keep(self, values: Mapping[str, np.ndarray]) -> None:
+        """Takes new values of parameters."""
+        ...
+
+
+class BuiltNetwork:
+    """A module of `glow.nn`."""
+
+    def __init__(self, module: Callable[..., Any]):
+        self._module = module
+        self.names: Mapping[Parameter, str] = names_of(module)
+        self.values = {name: parameter.array for parameter, name in self.names.items()}
+        self.trainable = {name for p, name in self.names.items() if p.trainable}
+        self.updated = set(self.values) - self.trainable
+
+    def input_names(self, count: int) -> list[str]:
+        return ["input"] if count == 1 else [f"input{i}" for i in range(count)]
+
+    def outputs(self, graph: Graph, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
+        return {"output": self._module(*inputs)}
+
+    def keep(self, values: Mapping[str, np.ndarray]) -> None:
+        for parameter, name in self.names.items():
+            parameter.array = values[name].copy()
+            self.values[name] = parameter.array
+
+
+class ImportedNetwork:
+    """
+    A model in any form that `glow.compile` takes. Its parameters are the constants of floats of at
+    least one dimension that have names; means and variances of batch normalisations have no
+    gradients.
+    """
+
+    names: Mapping[Parameter, str] = {}
+
+    def __init__(self, model: Model):
+        self._model = model
+        self._modules: dict[tuple[tuple[int, ...], ...], ModuleOp] = {}
+        module, inputs = load_parameters(model)
+        self._inputs = inputs
+        found = _parameters(module)
+        self.values = {}
+        for name, value in found.items():
+            array = constant_of(value)
+            assert array is not None
+            self.values[name] = array
+        statistics = {
+            o for op in module.walk() if isinstance(op, BatchNormOp) for o in op.operands[3:]
+        }
+        self.trainable = {name for name, value in found.items() if value not in statistics}
+        self.updated = set()
+
+    def input_names(self, count: int) -> list[str]:
+        names = [name for name, _ in self._inputs]
+        if count != len(names):
+            raise GlowError(
+                f"expected batches with {len(names)} inputs ({', '.join(names)}), found {count}"
+            )
+        return names
+
+    def outputs(self, graph: Graph, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
+        main = main_function(self._module([t.shape for t in inputs]))
+        block = main.body.block
+        known: dict[SSAValue, SSAValue] = {}
+        for argument, tensor, (name, _) in zip(block.args, inputs, self._inputs, strict=True):
+            if argument.type != tensor.value.type:
+                raise GlowError(
+                    f"input {name!r}: expected {argument.type}, found {tensor.value.type}"
+                )
+            known[argument] = tensor.value
+        for name, value in _parameters(main).items():
+            known[value] = graph.parameters[name].value
+        for op in block.ops:
+            if isinstance(op, func.ReturnOp):
+                names = [text_of(a.data.get(NAME)) or "" for a in main.res_attrs or ()]
+                return {n: Tensor(graph, known[v]) for n, v in zip(names, op.operands, strict=True)}
+            if not all(r in known for r in op.results):
+                graph.block.add_op(op.clone(known))
+        raise GlowError("expected a function that returns")
+
+    def keep(self, values: Mapping[str, np.ndarray]) -> None:
+        self.values = {name: values[name].copy() for name in self.values}
+
+    def _module(self, shapes: Sequence[tuple[int, ...]]) -> ModuleOp:
+        key = tuple(shapes)
+        if key not in self._modules:
+            symbols: dict[str, int] = {}
+            for (_, declared), shape in zip(self._inputs, shapes, strict=True):
+                if len(declared) == len(shape):
+                    pairs = zip(declared, shape, strict=True)
+                    symbols |= {d: n for d, n in pairs if isinstance(d, str)}
+            self._modules[key], _ = load_parameters(self._model, symbols)
+        return self._modules[key]
+
+
+def _parameters(module: ModuleOp | func.FuncOp) -> dict[str, SSAValue]:
+    found: dict[str, SSAValue] = {}
+    for op in module.walk():
+        if isinstance(op, ConstantOp) and op.result.first_use is not None:
+            name = text_of(op.attributes.get(NAME))
+            if name is not None:
+                found.setdefault(name, op.result)
+    return found
+
+
+def network_of(model: Any) -> Network:
+    """Returns what a trainer needs of a module, a function of tensors, or a model."""
+    if isinstance(model, Module) or callable(model):
+        return BuiltNetwork(model)
+    return ImportedNetwork(model)
+
+
+def frozen(names: set[str], patterns: Sequence[str]) -> set[str]:
+    """
+    Returns the names that match any of some patterns, such as `features.*`. Raises GlowError for a
+    pattern that matches none.
+    """
+    found: set[str] = set()
+    for pattern in patterns:
+        matches = {name for name in names if fnmatchcase(name, pattern)}
+        if not matches:
+            raise GlowError(
+                f"no parameter that can be trained matches {pattern!r}; there are "
+                f"{', '.join(sorted(names)) or 'none'}"
+            )
+        found |= matches
+    return found

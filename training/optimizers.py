@@ -1,0 +1,207 @@
+"""
+Optimizers: what a step makes of parameters, their gradients, and what it keeps for the next step.
+
+They append nodes to the graph of a training step, so that the step is one program. Numbers that
+change from step to step, such as the learning rate, are inputs of it.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from math import cos, pi, sqrt
+from typing import TypeAlias
+
+from ..errors import GlowError
+from ..glow_dialects.glow.arithmetic import MaximumOp, SqrtOp
+from ..nn.tensor import Tensor, elementwise
+
+Schedule: TypeAlias = "Callable[[int], float]"
+"""`schedule(step)` is the learning rate of a step; the first one is 1."""
+
+
+class Optimizer(abc.ABC):
+    """A rule that changes parameters."""
+
+    STATE: Sequence[str] = ()
+    """The names of the tensors that are kept for each parameter. They begin as zeros."""
+
+    def __init__(self, rate: float | Schedule, clip_norm: float | None = None):
+        """
+        `rate` is the learning rate, or a schedule of it. With `clip_norm`, gradients are scaled so
+        that the norm of all of them together is at most that (Pascanu et al. 2013).
+        """
+        self.schedule: Schedule = rate if callable(rate) else constant(rate)
+        if clip_norm is not None and not clip_norm > 0:
+            raise GlowError(f"expected a positive norm to clip gradients to, found {clip_norm}")
+        self.clip_norm = clip_norm
+
+    def numbers(self, step: int) -> dict[str, float]:
+        """Returns the numbers that `update` takes, by name, for a step."""
+        return {"rate": self.schedule(step)}
+
+    @abc.abstractmethod
+    def update(
+        self,
+        parameter: Tensor,
+        gradient: Tensor,
+        state: Mapping[str, Tensor],
+        numbers: Mapping[str, Tensor],
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Returns the new value of a parameter, and its new state."""
+
+    def clipped(self, gradients: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Returns gradients whose common norm is at most `clip_norm`."""
+        if self.clip_norm is None or not gradients:
+            return dict(gradients)
+        square = _sum([(g * g).sum() for g in gradients.values()])
+        norm = elementwise(SqrtOp, square) / self.clip_norm
+        scale = 1.0 / elementwise(MaximumOp, norm, 1.0)
+        return {name: g * scale for name, g in gradients.items()}
+
+
+def _sum(tensors: Sequence[Tensor]) -> Tensor:
+    total = tensors[0]
+    for tensor in tensors[1:]:
+        total = total + tensor
+    return total
+
+
+class SGD(Optimizer):
+    """
+    Stochastic gradient descent: `v = momentum * v + g + weight_decay * p; p = p - rate * v`
+    (Sutskever et al. 2013). Nesterov's form subtracts `rate * (g + momentum * v)`.
+    """
+
+    def __init__(
+        self,
+        rate: float | Schedule,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        clip_norm: float | None = None,
+    ):
+        super().__init__(rate, clip_norm)
+        self.momentum, self.weight_decay, self.nesterov = momentum, weight_decay, nesterov
+        self.STATE = ("velocity",) if momentum else ()
+
+    def update(
+        self,
+        parameter: Tensor,
+        gradient: Tensor,
+        state: Mapping[str, Tensor],
+        numbers: Mapping[str, Tensor],
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        if self.weight_decay:
+            gradient = gradient + parameter * self.weight_decay
+        if not self.momentum:
+            return parameter - gradient * numbers["rate"], {}
+        velocity = state["velocity"] * self.momentum + gradient
+        step = gradient + velocity * self.momentum if self.nesterov else velocity
+        return parameter - step * numbers["rate"], {"velocity": velocity}
+
+
+class Adam(Optimizer):
+    """
+    Adam (Kingma and Ba 2015, algorithm 1). `weight_decay` is added to the gradient, as the gradient
+    of a penalty.
+    """
+
+    STATE = ("mean", "square")
+
+    def __init__(
+        self,
+        rate: float | Schedule = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        epsilon: float = 1e-8,
+        weight_decay: float = 0.0,
+        clip_norm: float | None = None,
+    ):
+        super().__init__(rate, clip_norm)
+        self.betas, self.epsilon, self.weight_decay = betas, epsilon, weight_decay
+
+    def numbers(self, step: int) -> dict[str, float]:
+        first, second = (1 - beta**step for beta in self.betas)
+        rate = self.schedule(step)
+        return {"rate": rate, "step": rate / first, "root": 1 / sqrt(second)}
+
+    def update(
+        self,
+        parameter: Tensor,
+        gradient: Tensor,
+        state: Mapping[str, Tensor],
+        numbers: Mapping[str, Tensor],
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        if self.weight_decay:
+            gradient = gradient + parameter * self.weight_decay
+        return self._step(parameter, gradient, state, numbers)
+
+    def _step(
+        self,
+        parameter: Tensor,
+        gradient: Tensor,
+        state: Mapping[str, Tensor],
+        numbers: Mapping[str, Tensor],
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        first, second = self.betas
+        mean = state["mean"] * first + gradient * (1 - first)
+        square = state["square"] * second + gradient * gradient * (1 - second)
+        root = elementwise(SqrtOp, square) * numbers["root"] + self.epsilon
+        return parameter - mean * numbers["step"] / root, {"mean": mean, "square": square}
+
+
+class AdamW(Adam):
+    """Adam that decays weights beside the gradient (Loshchilov and Hutter 2019, algorithm 2)."""
+
+    def __init__(
+        self,
+        rate: float | Schedule = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        epsilon: float = 1e-8,
+        weight_decay: float = 0.01,
+        clip_norm: float | None = None,
+    ):
+        super().__init__(rate, betas, epsilon, weight_decay, clip_norm)
+
+    def update(
+        self,
+        parameter: Tensor,
+        gradient: Tensor,
+        state: Mapping[str, Tensor],
+        numbers: Mapping[str, Tensor],
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        decayed = parameter - parameter * numbers["rate"] * self.weight_decay
+        return self._step(decayed, gradient, state, numbers)
+
+
+def constant(rate: float) -> Schedule:
+    """Returns the same rate for all steps."""
+    return lambda step: rate
+
+
+def linear(rate: float, steps: int, warmup: int = 0) -> Schedule:
+    """
+    Returns a rate that rises from 0 to `rate` in `warmup` steps, and falls to 0 after `steps`.
+    """
+
+    def at(step: int) -> float:
+        if step <= warmup:
+            return rate * step / warmup
+        return rate * max(0.0, (steps + 1 - step) / (steps + 1 - warmup))
+
+    return at
+
+
+def cosine(rate: float, steps: int, warmup: int = 0) -> Schedule:
+    """
+    Returns a rate that rises from 0 to `rate` in `warmup` steps, and falls to 0 after `steps` as
+    half a period of a cosine (Loshchilov and Hutter 2017).
+    """
+
+    def at(step: int) -> float:
+        if step <= warmup:
+            return rate * step / warmup
+        done = min(1.0, (step - warmup) / (steps + 1 - warmup))
+        return rate * (1 + cos(pi * done)) / 2
+
+    return at

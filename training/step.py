@@ -1,0 +1,160 @@
+"""
+The programs of training: one step, one part of a step, and evaluation.
+
+A step is one function. Its inputs are a batch, the numbers of the optimizer, and the state:
+parameters and what the optimizer keeps. Its outputs are the loss and the new state. Passes see
+forward pass, backward pass and update together.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from ..errors import GlowError
+from ..glow_dialects.elements import is_float
+from ..nn.tensor import Graph, Spec, Tensor
+from .networks import Network
+from .optimizers import Optimizer
+
+Loss: TypeAlias = Callable[..., Tensor]
+"""`loss(*outputs, *targets)` is a tensor of one element."""
+LOSS = "loss"
+GRADIENT = "gradient."
+"""Before the name of a parameter, the name of its sum of gradients."""
+NEW = "new."
+"""Before the name of a state, the name of its new value."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The use of gradients in a program."""
+
+    reads_sum: bool = False
+    """Whether it adds gradients to the sums of earlier batches."""
+    updates: bool = True
+    """Whether it updates parameters. If not, its outputs are sums of gradients."""
+    parts: int = 1
+    """The number of batches whose mean gradient a step uses."""
+
+
+class Programs:
+    """Builds the graphs of a network's programs."""
+
+    def __init__(self, network: Network, trained: Sequence[str], loss: Loss, optimizer: Optimizer):
+        self.network, self.loss, self.optimizer = network, loss, optimizer
+        self.trained = list(trained)
+        """The names of the parameters that have gradients."""
+        self._warned: set[str] = set()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns the first values of what a step changes, by name."""
+        values = self.network.values
+        changing = [*self.trained, *sorted(self.network.updated)]
+        kept = {
+            f"{kind}.{name}": np.zeros_like(values[name])
+            for name in self.trained
+            for kind in self.optimizer.STATE
+        }
+        return {**{name: values[name].copy() for name in changing}, **kept}
+
+    def step(
+        self, inputs: Sequence[np.ndarray], targets: Sequence[np.ndarray], kind: Kind
+    ) -> ModuleOp:
+        """Returns the graph of a step for batches like this one."""
+        graph = Graph(training=True, names=self.network.names)
+        outputs, wanted = self._forward(graph, inputs, targets)
+        loss = self._scalar(self.loss(*outputs, *wanted))
+        found: dict[str, Tensor] = {LOSS: loss.reshape()}
+        gradients = self._gradients(graph, loss, kind)
+        if kind.updates:
+            found |= self._updated(graph, gradients)
+        else:
+            found |= {NEW + GRADIENT + name: g for name, g in gradients.items()}
+        found |= {NEW + name: value for name, value in graph.updates.items()}
+        return graph.finish(found, "training step")
+
+    def evaluation(
+        self,
+        inputs: Sequence[np.ndarray],
+        targets: Sequence[np.ndarray],
+        metrics: Mapping[str, Loss],
+    ) -> ModuleOp:
+        """Returns the graph of loss and metrics for batches like this one."""
+        graph = Graph(names=self.network.names)
+        outputs, wanted = self._forward(graph, inputs, targets)
+        found = {LOSS: self._scalar(self.loss(*outputs, *wanted)).reshape()}
+        for name, metric in metrics.items():
+            found[name] = self._scalar(metric(*outputs, *wanted)).reshape()
+        return graph.finish(found, "evaluation")
+
+    def _forward(
+        self, graph: Graph, inputs: Sequence[np.ndarray], targets: Sequence[np.ndarray]
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """Appends the network; returns its outputs and the targets."""
+        names = self.network.input_names(len(inputs))
+        given = [graph.input(name, array) for name, array in zip(names, inputs, strict=True)]
+        wanted = [graph.input(f"target{i}", array) for i, array in enumerate(targets)]
+        changing = {*self.trained, *self.network.updated}
+        for name, array in self.network.values.items():
+            if name in changing:
+                graph.parameters[name] = graph.input(name, array)
+            else:
+                graph.parameters[name] = graph.array(array, name)
+        return list(self.network.outputs(graph, given).values()), wanted
+
+    @staticmethod
+    def _scalar(loss: Tensor) -> Tensor:
+        if not isinstance(loss, Tensor) or not is_float(loss.element) or prod(loss.shape) != 1:
+            raise GlowError(
+                f"expected a loss or metric of one float, found {loss!r}; reduce it, with `mean()` "
+                "for example"
+            )
+        return loss
+
+    def _gradients(self, graph: Graph, loss: Tensor, kind: Kind) -> dict[str, Tensor]:
+        """Returns the gradients of all trained parameters."""
+        wanted = {name: graph.parameters[name] for name in self.trained}
+        found = graph.gradients(loss, wanted)
+        missing = [name for name in self.trained if name not in found]
+        if new := [name for name in missing if name not in self._warned]:
+            self._warned |= set(new)
+            warnings.warn(
+                f"the loss does not depend on {', '.join(new)}: the gradient is zero", stacklevel=2
+            )
+        gradients: dict[str, Tensor] = {}
+        for name in self.trained:
+            gradient = found.get(name) or graph.number(0.0, wanted[name])
+            if kind.parts > 1:
+                gradient = gradient * (1 / kind.parts)
+            if kind.reads_sum:
+                before = graph.input(GRADIENT + name, self.network.values[name])
+                gradient = before + gradient
+            gradients[name] = gradient
+        return gradients
+
+    def _updated(self, graph: Graph, gradients: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Returns the new parameters and what the optimizer keeps."""
+        optimizer, found = self.optimizer, dict[str, Tensor]()
+        clipped = optimizer.clipped(gradients)
+        numbers = {name: graph.input(f"number.{name}", Spec(())) for name in optimizer.numbers(1)}
+        for name, gradient in clipped.items():
+            state = {
+                key: graph.input(f"{key}.{name}", self.network.values[name])
+                for key in optimizer.STATE
+            }
+            value, new = optimizer.update(graph.parameters[name], gradient, state, numbers)
+            found[NEW + name] = value
+            found |= {f"{NEW}{key}.{name}": tensor for key, tensor in new.items()}
+        return found
+
+
+def random_state(seed: int, step: int) -> np.ndarray:
+    """Returns what the random numbers of a step follow from, ui32[3]."""
+    return np.array([seed % 2**32, seed >> 32, step % 2**32], np.uint32)

@@ -1,0 +1,266 @@
+"""The trainer: runs the steps of a training, and keeps its state."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnx
+from xdsl.dialects.builtin import ModuleOp
+
+from ..errors import GlowError
+from ..frontend.onnx.export import export_onnx
+from ..nn.functions import RANDOM
+from ..nn.tensor import Described, Graph, Tensor
+from .checkpoint import read_checkpoint, write_checkpoint
+from .data import Batch, Dataset, batches_of
+from .execution import Execution, examples, weighted_means
+from .networks import frozen, network_of
+from .nonfinite import first_nonfinite
+from .optimizers import Optimizer
+from .progress import ProgressBar
+from .step import GRADIENT, Kind, Loss, Programs, random_state
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of an epoch."""
+
+    epoch: int
+    """How many epochs are done."""
+    step: int
+    """How many steps are done."""
+    loss: float
+    """The mean loss of the batches of the epoch, each before its step."""
+    rate: float
+    """The learning rate of the last step."""
+    seconds: float
+    validation: Mapping[str, float] = field(default_factory=dict)
+    """The loss and the metrics of the validation data."""
+
+
+Callback: TypeAlias = "Callable[[Trainer, Report], object]"
+"""Called after each epoch; it may call `trainer.stop()`."""
+
+
+class Trainer:
+    """
+    Trains a network: each step is one compiled program of forward pass, backward pass and update.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        loss: Loss,
+        optimizer: Optimizer,
+        *,
+        freeze: Sequence[str] = (),
+        seed: int = 0,
+        backend: str = "cpu",
+        threads: int = 1,
+        **options: Any,
+    ):
+        """
+        - `model`: a module of `glow.nn`, a function of tensors, or a model in any form that
+          `glow.compile` takes. The parameters of a model are its initializers of floats with at
+          least one dimension, and of a graph such constants with a name.
+        - `loss`: a function of the outputs of the model and of the targets, such as
+          `nn.cross_entropy`.
+        - `freeze`: patterns of the names of parameters that do not change, such as `features.*`.
+        - `seed`: what the random numbers of dropout follow from.
+        - `backend`, `threads`, `options`: as `glow.compile` takes them.
+
+        Raises GlowError for a pattern that matches nothing, and what `glow.compile` raises for a
+        model. Programs are compiled for the first batch of each shape.
+        """
+        self.network = network_of(model)
+        left = frozen(self.network.trainable, freeze)
+        self.trained = [n for n in self.network.values if n in self.network.trainable - left]
+        if not self.trained:
+            raise GlowError("the model has no parameters to train")
+        self.optimizer = optimizer
+        self.seed = seed
+        self.step = 0
+        """The number of steps so far."""
+        self.epoch = 0
+        """The number of complete epochs so far."""
+        self._batch = 0
+        self._stopped = False
+        self._graphs = Programs(self.network, self.trained, loss, optimizer)
+        options = {"backend": backend, "threads": threads, **options}
+        self._execution = Execution(self._graphs.state(), options)
+
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Copies of all parameters by name."""
+        values = {**self.network.values, **self._execution.arrays}
+        return {name: values[name].copy() for name in self.network.values}
+
+    def fit(
+        self,
+        dataset: Dataset,
+        epochs: int,
+        *,
+        validation: Dataset | None = None,
+        metrics: Mapping[str, Loss] | None = None,
+        callbacks: Sequence[Callback] = (),
+        accumulate: int = 1,
+        checkpoint: str | Path | None = None,
+        progress: bool = True,
+    ) -> list[Report]:
+        """
+        Trains until `epochs` epochs are done, those before a checkpoint included, or until a
+        callback stops it. Returns a report of each epoch. The parameters of a module then have
+        their new values.
+
+        - `dataset`: `Batches`, another object with `epoch(number)`, or an iterable of pairs of
+          inputs and targets.
+        - `validation`, `metrics`: data that are evaluated after each epoch, and what is computed
+          besides the loss, such as `{"accuracy": nn.accuracy}`.
+        - `accumulate`: the number of batches whose mean gradient a step uses; batches at the end of
+          an epoch that are too few for a step are left out.
+        - `checkpoint`: the file that is written after each epoch.
+        - `progress`: whether a bar is shown on a terminal.
+
+        Raises GlowError if the loss is not finite, with the step and the first node that is not,
+        and InputError for batches that do not fit. The state is then that before the step.
+        """
+        if accumulate < 1:
+            raise GlowError(f"expected at least 1 batch for a step, found {accumulate}")
+        self._stopped = False
+        reports: list[Report] = []
+        while self.epoch < epochs and not self._stopped:
+            start = time.perf_counter()
+            losses = self._run_epoch(dataset, accumulate, ProgressBar(dataset, epochs, progress))
+            self.epoch, self._batch = self.epoch + 1, 0
+            found = {} if validation is None else self.evaluate(validation, metrics)
+            seconds = time.perf_counter() - start
+            mean = float(np.mean(losses)) if losses else float("nan")
+            rate = self.optimizer.numbers(max(self.step, 1))["rate"]
+            reports.append(Report(self.epoch, self.step, mean, rate, seconds, found))
+            if checkpoint is not None:
+                self.save(checkpoint)
+            for callback in callbacks:
+                callback(self, reports[-1])
+        self.network.keep(self.parameters)
+        return reports
+
+    def stop(self) -> None:
+        """Ends `fit` after the epoch."""
+        self._stopped = True
+
+    def _run_epoch(self, dataset: Dataset, accumulate: int, bar: ProgressBar) -> list[float]:
+        losses: list[float] = []
+        batches = islice(batches_of(dataset, self.epoch), self._batch, None)
+        with bar.epoch(self.epoch, self._batch) as show:
+            while len(group := list(islice(batches, accumulate))) == accumulate:
+                losses += self.train_step(group)
+                self._batch += accumulate
+                show(self._batch, losses[-1])
+        return losses
+
+    def train_step(self, batches: Sequence[Batch]) -> list[float]:
+        """
+        Does one step with the mean gradient of some batches. Returns their losses. Raises GlowError
+        if one is not finite.
+        """
+        numbers = {
+            f"number.{name}": np.array(value, np.float32)
+            for name, value in self.optimizer.numbers(self.step + 1).items()
+        }
+        losses: list[float] = []
+        for i, batch in enumerate(batches):
+            kind = Kind(i > 0, i == len(batches) - 1, len(batches))
+            graph, model = self._execution.program(kind, batch, self._graphs.step, kind)
+            random = random_state(self.seed, self.step * len(batches) + i)
+            feed = self._execution.feed(model, batch, {**numbers, RANDOM: random})
+            losses.append(self._execution.run(model, feed))
+            if not np.isfinite(losses[-1]):
+                raise GlowError(
+                    f"the loss is {losses[-1]} in step {self.step + 1}, batch "
+                    f"{self._batch + i + 1} of epoch {self.epoch + 1}: "
+                    f"{first_nonfinite(graph, feed)}"
+                )
+            self._execution.accept(model)
+        self.step += 1
+        return losses
+
+    def evaluate(
+        self, dataset: Dataset, metrics: Mapping[str, Loss] | None = None
+    ) -> dict[str, float]:
+        """
+        Returns the loss and the metrics for a data set, as means over all examples. Normalisations
+        and dropout behave as they do after training.
+        """
+        found: list[dict[str, float]] = []
+        weights: list[int] = []
+        chosen = metrics or {}
+        key = ("evaluation", *chosen.items())
+        for batch in batches_of(dataset, 0):
+            _, model = self._execution.program(key, batch, self._graphs.evaluation, chosen)
+            outputs = model.run(None, self._execution.feed(model, batch, {}))
+            names = (info.name for info in model.get_outputs())
+            found.append({n: float(v) for n, v in zip(names, outputs, strict=True)})
+            weights.append(examples(batch))
+        return weighted_means(found, weights)
+
+    def save(self, path: str | Path) -> None:
+        """
+        Writes a checkpoint: all parameters, what the optimizer keeps, and the place in the data.
+        The file appears as a whole or not at all. Raises GlowError if it cannot be written.
+        """
+        progress = {"step": self.step, "epoch": self.epoch, "batch": self._batch}
+        write_checkpoint(Path(path), self._everything(), {**progress, "seed": self.seed})
+
+    def restore(self, path: str | Path) -> None:
+        """
+        Continues from a checkpoint. With one thread and the same data, parameters become the same
+        to the bit as without an interruption.
+
+        Raises GlowError for a file that is no checkpoint, or that of another network or optimizer.
+        """
+        arrays, progress = read_checkpoint(Path(path), self._everything())
+        names = self.network.values
+        self.network.keep({name: arrays[name] for name in names})
+        self._execution.restart({**self._graphs.state(), **arrays})
+        self.step, self.epoch = progress["step"], progress["epoch"]
+        self._batch, self.seed = progress["batch"], progress["seed"]
+
+    def _everything(self) -> dict[str, np.ndarray]:
+        state = self._execution.arrays
+        kept = {name: array for name, array in state.items() if not name.startswith(GRADIENT)}
+        return {**self.network.values, **kept}
+
+    def graph(
+        self, inputs: Mapping[str, Described], then: Callable[..., Tensor] | None = None
+    ) -> ModuleOp:
+        """
+        Returns the graph of the network with the trained parameters, which `glow.compile` takes.
+
+        - `inputs`: a shape for each input by name, or an array like it, in the order of the model.
+        - `then`: what is computed of the outputs, such as `nn.softmax`, if the loss takes scores.
+        """
+        self.network.keep(self.parameters)
+        graph = Graph(names=self.network.names)
+        given = [graph.input(name, described) for name, described in inputs.items()]
+        for name, array in self.network.values.items():
+            graph.parameters[name] = graph.array(array, name)
+        outputs = self.network.outputs(graph, given)
+        return graph.finish(outputs if then is None else {"output": then(*outputs.values())})
+
+    def export(
+        self,
+        path: str | Path,
+        inputs: Mapping[str, Described],
+        then: Callable[..., Tensor] | None = None,
+    ) -> None:
+        """
+        Writes the trained network as an ONNX model; the arguments are those of `graph`. Raises
+        UnsupportedError for operators that ONNX cannot express.
+        """
+        onnx.save(export_onnx(self.graph(inputs, then)), path)
