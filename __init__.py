@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
+    from . import generation as generation
     from . import nn as nn
     from . import onnx_backend as onnx_backend
     from . import quantization as quantization
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         DeviceError,
         DeviceMemoryError,
         GlowError,
+        IndexRangeError,
         InputError,
         LimitError,
         ModelError,
@@ -51,6 +53,7 @@ _EXPORTS = {
     "DeviceError": "errors",
     "DeviceMemoryError": "errors",
     "GlowError": "errors",
+    "IndexRangeError": "errors",
     "InputError": "errors",
     "LimitError": "errors",
     "ModelError": "errors",
@@ -69,6 +72,7 @@ __all__ = [
     "DeviceMemoryError",
     "GlowError",
     "HostManager",
+    "IndexRangeError",
     "InputError",
     "LimitError",
     "ModelError",
@@ -83,7 +87,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("nn", "onnx_backend", "quantization", "training")
+_MODULES = ("generation", "nn", "onnx_backend", "quantization", "training")
 """Parts of the package that need no import of their own."""
 
 

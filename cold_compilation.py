@@ -22,9 +22,10 @@ from .interface.signature import Signature, TensorInfo
 from .loading import load_model, onnx_frontend
 from .model_forms import NO_VALUES, Values
 from .passes.collector import without_garbage_collection
+from .passes.graph.states import set_named_states
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.resume import remaining_stages
-from .runtime.signature import signature_of
+from .runtime.signature import main_function, signature_of
 from .runtime.stages import Progress, Stages
 
 if TYPE_CHECKING:
@@ -137,6 +138,8 @@ class ColdCompilation:
         external: set[str] = set()
         model = self._loaded_model() if self._request.is_onnx else self._request.model
         module = load_model(model, sizes, self._request.max_elements, external, values=values)
+        if self._request.states:
+            set_named_states(main_function(module), self._request.states)
         return module, external
 
     def _loaded_model(self) -> LoadedModel:

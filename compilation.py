@@ -20,6 +20,8 @@ from .runtime.saved_program import find_signature, store_signature
 from .runtime.symbols import Binding
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from .cold_compilation import ColdCompilation, NestedInterface
 
 
@@ -46,6 +48,18 @@ class Compilation:
         """Returns a part of the model, as the frontend loads models, with the same options."""
         part: Any = model
         return Compilation(replace(self._request, model=part))
+
+    def with_states(self, states: Mapping[str, str]) -> Compilation:
+        """Returns the same model with inputs that are states, with the outputs of each."""
+        return Compilation(replace(self._request, states=states))
+
+    def graph(self, sizes: Mapping[str, int]) -> ModuleOp:
+        """Returns the graph for sizes of all symbols."""
+        return self._cold.imported(sizes)[0]
+
+    def compiled_graph(self, graph: ModuleOp) -> CompiledModel:
+        """Returns a graph compiled with the same options."""
+        return self.part(graph).compiled({})
 
     def nested(self) -> NestedInterface | None:
         """
@@ -154,9 +168,9 @@ class Compilation:
         """
         model, most = self._request.model, self._request.max_elements
         if isinstance(model, bytes):
-            return OnnxSource(model, sizes, most, values)
+            return OnnxSource(model, sizes, most, values, self._request.states)
         if self._request.is_onnx and isinstance(model, str | Path):
-            return OnnxSource(Path(model), sizes, most, values)
+            return OnnxSource(Path(model), sizes, most, values, self._request.states)
         return None
 
     def _verifies(self) -> bool:

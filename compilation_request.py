@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .interface.backend import Backend
@@ -22,6 +22,8 @@ class CompilationRequest:
     max_elements: int | None
     verify: bool | None
     progress: Callable[[Progress], None] | None
+    states: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Inputs that are states, with the outputs that are their next values."""
 
     @property
     def is_onnx(self) -> bool:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from .errors import GlowError
 from .interface.backend import Backend
+from .interface.destinations import Outputs, copy_results, destinations, expect_own_memory
 from .interface.memory_plan import MemoryPlan
 from .interface.program import InPlaceProgram, Program
-from .interface.signature import Outputs, Signature, TensorInfo
+from .interface.signature import Signature, TensorInfo
 from .runtime.peak_memory import peak_resident_bytes
 from .runtime.random_state import RandomState
 from .runtime.symbols import checked_sizes
@@ -51,7 +52,8 @@ class CompiledModel:
         self._memory = memory
         self._program = program
         self._signature = signature.visible
-        self._used = signature.used
+        self._outputs = signature
+        """The signature of the program, which may have more outputs than a caller sees."""
         self._writes_directly = signature.is_direct
         self._random = RandomState() if signature.is_random else None
         self._times = dict(times)
@@ -87,7 +89,7 @@ class CompiledModel:
 
     def computed(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Returns all outputs for inputs in their order, as `Signature.arrays` returns them."""
-        return self._used(self._program.run(self._given(inputs)))
+        return self._outputs.used(self._program.run(self._given(inputs)))
 
     def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
         """
@@ -104,14 +106,16 @@ class CompiledModel:
 
     def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
         """Does the work of `run_into` for inputs as `Signature.arrays` returns them."""
-        memory = self._signature.destinations(outputs)
+        memory = destinations(self._signature, outputs)
         program = self._program
         if self._writes_directly and isinstance(program, InPlaceProgram):
-            self._signature.expect_own_memory(memory, inputs)
-            program.run_into(self._given(inputs), memory)
+            expect_own_memory(self._signature, memory, inputs)
+            every = self._outputs.with_hidden(memory)
+            program.run_into(self._given(inputs), every)
+            self._outputs.expect_valid(every)
             return
         found = self._signature.results(self.computed(inputs))
-        self._signature.copy_results(found, memory)
+        copy_results(self._signature, found, memory)
 
     def for_inputs(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
         """Returns the model for inputs of these shapes, in their order."""

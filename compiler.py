@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .cached_model import CachedModel
 from .compilation import Compilation
 from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
@@ -28,8 +29,11 @@ from .runtime.object_cache import expect_cache
 from .runtime.options import at_least_one, expect_verify
 from .runtime.symbols import checked_ranges
 from .specialization import SpecializationRules, SymbolicModel
+from .states import have_rows, matched_states, with_states
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from .runtime.stages import Progress
 
 
@@ -41,6 +45,7 @@ def compile(
     cache: bool | str | Path = True,
     verify: bool | None = None,
     *,
+    states: Mapping[str, str] | None = None,
     max_elements: int | None = None,
     max_specializations: int = 8,
     max_specialization_bytes: int | None = None,
@@ -77,6 +82,8 @@ def compile(
       the same compiler with the same options, starts from there at once.
     - `verify`: what is checked after each pass: True for all IR (slow), False for none, None for
       all but generated kernels.
+    - `states`: inputs that keep their values between calls of a session, with the outputs that are
+      their next values, such as `{"past_*": "present_*"}` (see `glow.states`).
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
     - `progress`: called with a `glow.runtime.stages.Progress` when a stage of compilation begins
       and when kernels are finished, by the thread that compiles. An exception ends the compilation.
@@ -93,7 +100,10 @@ def compile(
     most = _at_least_one("max_elements", max_elements)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
     job = Compilation(CompilationRequest(model, target, most, verify, progress))
-    return _any_model(job, target, sizes, SpecializationRules(limit, limit_bytes, ranges, buckets))
+    rules = SpecializationRules(limit, limit_bytes, ranges, buckets)
+    if states:
+        return _with_states(job, target, sizes, rules, states)
+    return _any_model(job, target, sizes, rules)
 
 
 def _at_least_one(name: str, value: int | None) -> int | None:
@@ -120,6 +130,35 @@ def _any_model(
             "this model has none"
         )
     return model
+
+
+def _with_states(
+    job: Compilation,
+    target: Backend,
+    sizes: Mapping[str, int],
+    rules: SpecializationRules,
+    states: Mapping[str, str],
+) -> CompiledModel:
+    """Returns a model whose inputs `states` keep their values between calls of a session."""
+    declared = job.declared_signature(sizes)
+    if declared is None:
+        raise GlowError("states need an ONNX model that declares its inputs and outputs")
+    pairs = matched_states(states, declared)
+    signature = job.symbolic_signature(sizes)
+    if signature is not None and have_rows(signature, pairs):
+        # only decoders need xDSL before anything is compiled
+        from .cache_programs import CachePrograms
+
+        def load(all_sizes: Mapping[str, int]) -> ModuleOp:
+            return job.graph({**sizes, **all_sizes})
+
+        programs = CachePrograms(signature, pairs, load, job.compiled_graph)
+        return CachedModel(target, signature, sizes, job.specialized, rules, programs)
+    stateful = job.with_states(pairs)
+    if signature is None:
+        return stateful.specialized(sizes)
+    kept = with_states(signature, pairs)
+    return SymbolicModel(target, kept, sizes, stateful.specialized, rules)
 
 
 def _nested(job: Compilation, target: Backend, limit: int) -> NestedModel | None:

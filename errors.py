@@ -56,6 +56,10 @@ class LimitError(GlowError):
     """A loop of a network that has not ended after as many steps as a loop may have."""
 
 
+class IndexRangeError(GlowError):
+    """An index that a network computes and that is out of its range. The outputs are not valid."""
+
+
 class CompileError(GlowError):
     """A module that a pass or a lowering cannot handle."""
 

@@ -10,7 +10,8 @@ import numpy as np
 from .compiled_model import CompiledModel
 from .errors import GlowError, InputError, ValuesNeededError
 from .interface.backend import Backend
-from .interface.signature import Outputs, Signature, TensorInfo
+from .interface.destinations import Outputs
+from .interface.signature import Signature, TensorInfo
 from .specialization import LatestUsed, SpecializedModel
 
 Value: TypeAlias = "np.ndarray | list[np.ndarray] | None"

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from .errors import GlowError, InputError
-from .interface.signature import Outputs, Signature
+from .interface.destinations import Outputs, destinations
+from .interface.signature import Signature, TensorInfo
 
-if TYPE_CHECKING:
-    from .compiled_model import CompiledModel
+
+class StatefulModel(Protocol):
+    """What a session needs of a model: `glow.CompiledModel`."""
+
+    def get_inputs(self) -> list[TensorInfo]: ...
+
+    def get_outputs(self) -> list[TensorInfo]: ...
+
+    def for_inputs(self, inputs: Sequence[np.ndarray]) -> StatefulModel: ...
+
+    def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None: ...
 
 
 class Session:
@@ -23,7 +33,7 @@ class Session:
     thread at a time. `CompiledModel.session` makes sessions.
     """
 
-    def __init__(self, model: CompiledModel, state: Mapping[str, object] | None = None):
+    def __init__(self, model: StatefulModel, state: Mapping[str, object] | None = None):
         """See `CompiledModel.session`."""
         self._model = model
         inputs, outputs = model.get_inputs(), model.get_outputs()
@@ -88,12 +98,12 @@ class Session:
 
     def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
         """Runs the model as `CompiledModel.run_into` does, without states."""
-        memory = self._rest.destinations(outputs)
+        memory = destinations(self._rest, outputs)
         arrays = self._arrays(input_feed)
         self._compute(self._model.for_inputs(arrays), arrays, memory)
 
     def _compute(
-        self, model: CompiledModel, arrays: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
+        self, model: StatefulModel, arrays: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
     ) -> None:
         rest = iter(outputs)
         names = {o: name for name, o in self._states.items()}
@@ -121,8 +131,9 @@ class Session:
         for info in self._all.inputs:
             if info.name not in self._states or info.name in self._state:
                 continue
-            shape = [sizes.get(d, d) for d in info.shape]
-            if unknown := [d for d in shape if not isinstance(d, int)]:
+            given_sizes = [sizes.get(d, d) for d in info.shape]
+            shape = [d for d in given_sizes if isinstance(d, int)]
+            if unknown := [d for d in given_sizes if not isinstance(d, int)]:
                 raise InputError(
                     f"state {info.name!r} has the symbol {unknown[0]}, which follows from no other "
                     "input: give its first value, as model.session({...}), or the symbol's size"

@@ -18,7 +18,8 @@ import numpy as np
 from .compiled_model import CompiledModel
 from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend
-from .interface.signature import Outputs, Signature, TensorInfo
+from .interface.destinations import Outputs
+from .interface.signature import Signature, TensorInfo
 from .runtime.buckets import BucketSizes, checked_buckets, cut, expect_same, padded
 from .runtime.symbols import Binding, SizeRange, checked_sizes
 from .several_programs import SeveralPrograms

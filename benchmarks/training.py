@@ -123,15 +123,19 @@ def measure(name: str, threads: int, seconds: float) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time training steps beside PyTorch.")
-    parser.add_argument("networks", nargs="*", default=list(NETWORKS), choices=list(NETWORKS))
+    names = ", ".join(NETWORKS)
+    parser.add_argument("networks", nargs="*", help=f"some of {names}; by default all")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1.0, help="of each round")
     args = parser.parse_args()
+    chosen = args.networks or list(NETWORKS)
+    if unknown := [name for name in chosen if name not in NETWORKS]:
+        parser.error(f"no network is called {', '.join(unknown)}; there are {names}")
     torch.set_num_threads(args.threads)
     table = Table()
     for column in ("network", "glow ms", "PyTorch ms", "ratio"):
         table.add_column(column, justify="right")
-    for name in args.networks:
+    for name in chosen:
         ours, theirs = measure(name, args.threads, args.seconds)
         numbers = (f"{ours * 1e3:.2f}", f"{theirs * 1e3:.2f}", f"{ours / theirs:.2f}")
         table.add_row(name, *numbers)

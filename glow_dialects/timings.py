@@ -256,8 +256,10 @@ class Timings:
     Operations of a body that runs on accumulators in registers. For more, a tile would have to have
     few accumulators, so the body runs on results that are still in the nearest cache.
     """
-    finished_rows: int = 32
+    finished_rows: int = 48
     """Rows that a heavier body has at a time."""
+    row_granule: int = 24
+    """Blocks of rows are multiples of it, which register tiles of 4, 6, 8 and 12 rows divide."""
     factor_l2_part: int = 8
     """The bytes of the second cache for each element of a factor that stays there while panels of
     the other come and go."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, LimitError
+from ..errors import IndexRangeError, InputError, LimitError
 from ..lazy import lazy_property
 from ..wording import counted
 
@@ -18,8 +18,6 @@ _ORT_NAMES = {
     "float4_e2m1fn": "float4e2m1",
     "float8_e8m0fnu": "float8e8m0",
 }
-Outputs: TypeAlias = "Mapping[str, object] | Sequence[object]"
-"""Memory for outputs, by name or in order."""
 _IN_BYTES = {name: np.dtype(np.int8) for name in ("int2", "int4")}
 _IN_BYTES |= {name: np.dtype(np.uint8) for name in ("uint2", "uint4")}
 """How programs hold the integers of ml_dtypes, whose bytes have only the bits that they need."""
@@ -27,7 +25,7 @@ _IN_BYTES |= {name: np.dtype(np.uint8) for name in ("uint2", "uint4")}
 
 @dataclass(frozen=True)
 class IndexRange:
-    """The range that indices in an input may have."""
+    """The range that indices in an input, or indices that a network computes, may have."""
 
     low: tuple[int, ...]
     """The smallest one: of all, or for each place along the last dimension."""
@@ -39,6 +37,8 @@ class IndexRange:
     """Their sum, if they are lengths of parts of something."""
     ascending: bool = False
     """Whether none is smaller than the one before it."""
+    what: str = "indices"
+    """What the numbers are, in the plural."""
 
     def problem(self, array: np.ndarray) -> str | None:
         """Returns what is wrong with the indices in an array, as `expected ..., found ...`."""
@@ -47,7 +47,7 @@ class IndexRange:
             place = tuple(int(i) for i in np.argwhere(outside)[0])
             along = place[-1] if len(self.low) > 1 else 0
             return (
-                f"expected indices in {self.low[along]} to {self.high[along]}, "
+                f"expected {self.what} in {self.low[along]} to {self.high[along]}, "
                 f"found {array[place]} at {list(place)}"
             )
         if self.total is not None and array.sum() != self.total:
@@ -65,6 +65,20 @@ class IndexRange:
         problem = self.problem(array)
         if problem is not None:
             raise InputError(f"input {name!r}: {self.user}: {problem}")
+
+    def expect_extremes(self, extremes: np.ndarray) -> None:
+        """
+        Raises IndexRangeError unless computed indices are in the range. `extremes` are their
+        largest ones, then those of `-1 - index`: of all, or for each place along their last
+        dimension.
+        """
+        for low, high, largest, inverted in zip(self.low, self.high, *extremes, strict=True):
+            smallest = -1 - int(inverted)
+            if smallest < low or largest > high:
+                raise IndexRangeError(
+                    f"{self.user}: expected {self.what} in {low} to {high}, found "
+                    f"{smallest if smallest < low else largest}, which the network computes"
+                )
 
 
 @dataclass(frozen=True)
@@ -93,7 +107,10 @@ class TensorInfo:
     are those of the `ml_dtypes` package.
     """
     ranges: tuple[IndexRange, ...] = ()
-    """Of indices in the input, for each operator that takes them as they are."""
+    """
+    Of indices in an input, for each operator that takes them as they are; or of indices that the
+    network computes, whose extremes (`IndexRange.expect_extremes`) an output of its program is.
+    """
     count: Count | None = None
     """How much of an output of a program is used, if that is not all of it."""
     is_random: bool = False
@@ -172,7 +189,7 @@ class Signature:
         if not kwargs:
             return feed
         if twice := [name for name in kwargs if name in feed]:
-            raise InputError(f"input {_names(twice)} was given both by position and by name")
+            raise InputError(f"input {name_list(twice)} was given both by position and by name")
         return {**feed, **kwargs}
 
     def arrays(self, feed: Mapping[str, object]) -> list[np.ndarray]:
@@ -193,7 +210,10 @@ class Signature:
 
     @lazy_property
     def visible(self) -> Signature:
-        """The signature that a caller sees: without random state, counts, and limits of loops."""
+        """
+        The signature that a caller sees: without random state, counts of used elements, extremes of
+        indices, and limits of loops. Outputs that are left out come behind all others.
+        """
         if not self._hidden and not self.is_random:
             return self
         outputs = [info for i, info in enumerate(self.outputs) if i not in self._hidden]
@@ -213,14 +233,13 @@ class Signature:
     def used(self, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """
         Returns the visible ones of a program's outputs, cut to the part of each that is used.
-        Raises LimitError if a loop had too many steps.
+        Raises IndexRangeError, and LimitError if a loop had too many steps.
         """
         if not self._hidden:
             return list(outputs)
+        self.expect_valid(outputs)
         found: list[np.ndarray] = []
         for i, (info, array) in enumerate(zip(self.outputs, outputs, strict=True)):
-            if info.limit is not None and outputs[i]:
-                raise LimitError(info.limit)
             if info.count is not None:
                 part = [slice(None)] * info.count.axis + [slice(int(outputs[info.count.output]))]
                 found.append(np.ascontiguousarray(array[tuple(part)]))
@@ -228,11 +247,39 @@ class Signature:
                 found.append(array)
         return found
 
+    def expect_valid(self, outputs: Sequence[np.ndarray]) -> None:
+        """
+        Raises IndexRangeError if, by all outputs of a program, an index that it computes is out of
+        range, and LimitError if a loop had too many steps.
+        """
+        for i in self._judging:
+            info = self.outputs[i]
+            for each in info.ranges:
+                each.expect_extremes(outputs[i])
+            if info.limit is not None and outputs[i]:
+                raise LimitError(info.limit)
+
+    def with_hidden(self, memory: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """Returns memory for all outputs of a program, given that for the visible ones."""
+        if not self._judging:
+            return memory
+        infos = (self.outputs[i] for i in self._judging)
+        return [*memory, *(np.empty(info.shape, info.dtype) for info in infos)]
+
+    @lazy_property
+    def _counts(self) -> frozenset[int]:
+        """The outputs that are counts."""
+        return frozenset(info.count.output for info in self.outputs if info.count is not None)
+
+    @lazy_property
+    def _judging(self) -> list[int]:
+        """The outputs that say whether the others are valid."""
+        return [i for i, o in enumerate(self.outputs) if o.ranges or o.limit is not None]
+
     @lazy_property
     def _hidden(self) -> frozenset[int]:
-        """The outputs that are counts, or say that a loop had too many steps."""
-        counts = {info.count.output for info in self.outputs if info.count is not None}
-        return frozenset(counts | {i for i, o in enumerate(self.outputs) if o.limit is not None})
+        """The outputs that callers do not see."""
+        return self._counts.union(self._judging)
 
     def results(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """Returns the outputs of a program in the dtypes that are declared."""
@@ -242,58 +289,8 @@ class Signature:
 
     @lazy_property
     def is_direct(self) -> bool:
-        """Whether a program computes outputs exactly as a caller sees them."""
-        return not self._hidden and not self._narrow_outputs
-
-    def destinations(self, outputs: Outputs) -> list[np.ndarray]:
-        """
-        Returns the memory of a caller for all outputs, in order. Raises InputError for a missing or
-        unknown name, a wrong number, and memory that cannot hold the output.
-        """
-        names = [info.name for info in self.outputs]
-        if isinstance(outputs, Mapping):
-            if unknown := [name for name in outputs if name not in names]:
-                raise InputError(
-                    f"no output is called {_names(unknown)}; the outputs are {_names(names)}"
-                )
-            if missing := [name for name in names if name not in outputs]:
-                raise InputError(f"missing memory for output {_names(missing)}")
-            given = [outputs[name] for name in names]
-        else:
-            given = list(outputs)
-        if len(given) != len(names):
-            raise InputError(
-                f"expected memory for {counted(len(names), 'output')}, found {len(given)}"
-            )
-        return [_destination(v, info) for v, info in zip(given, self.outputs, strict=True)]
-
-    def expect_own_memory(self, memory: Sequence[np.ndarray], inputs: Sequence[np.ndarray]) -> None:
-        """
-        Raises InputError if memory for an output is also that of an input or other output. That of
-        a state may be the array of its input.
-        """
-        for o, array in enumerate(memory):
-            for other, info in (
-                *zip(inputs, self.inputs, strict=False),
-                *zip(memory[:o], self.outputs, strict=False),
-            ):
-                stays = other is array and info.state == o
-                if not stays and np.may_share_memory(array, other):
-                    raise InputError(
-                        f"output {self.outputs[o].name!r}: expected memory of its own, found that "
-                        f"of {info.name!r}"
-                    )
-
-    def copy_results(self, found: Sequence[np.ndarray], memory: Sequence[np.ndarray]) -> None:
-        """Copies outputs to memory of a caller. Raises InputError if a shape is another one."""
-        for array, dest, info in zip(found, memory, self.outputs, strict=True):
-            if array.shape != dest.shape:
-                raise InputError(
-                    f"output {info.name!r}: expected memory of shape {array.shape}, which the data "
-                    f"decides, found {dest.shape}"
-                )
-        for array, dest in zip(found, memory, strict=True):
-            np.copyto(dest, array)
+        """Whether a program computes the visible outputs exactly as a caller sees them."""
+        return not self._counts and not self._narrow_outputs
 
     def expect_indices(self, arrays: Sequence[np.ndarray]) -> None:
         """Raises InputError if an index in the inputs is out of range."""
@@ -326,10 +323,10 @@ class Signature:
         known = [info.name for info in self.inputs]
         if unknown := [name for name in feed if name not in known]:
             raise InputError(
-                f"no input is called {_names(unknown)}; the inputs are {_names(known)}"
+                f"no input is called {name_list(unknown)}; the inputs are {name_list(known)}"
             )
         if missing := [name for name in known if name not in feed]:
-            raise InputError(f"missing input {_names(missing)}")
+            raise InputError(f"missing input {name_list(missing)}")
 
     def select(self, names: Sequence[str] | None) -> list[int]:
         """
@@ -342,7 +339,7 @@ class Signature:
             raise InputError(f"expected a list of output names, found {names!r}")
         if unknown := [name for name in names if name not in known]:
             raise InputError(
-                f"no output is called {_names(unknown)}; the outputs are {_names(known)}"
+                f"no output is called {name_list(unknown)}; the outputs are {name_list(known)}"
             )
         return [known.index(name) for name in names]
 
@@ -388,34 +385,6 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
     return np.asarray(array, dtype=info.dtype, order="C")
 
 
-def _destination(value: object, info: TensorInfo) -> np.ndarray:
-    """Returns memory of a caller for an output as an array. Raises InputError."""
-    try:
-        array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)  # pyright: ignore
-    except (ValueError, TypeError, RuntimeError, BufferError, AttributeError) as error:
-        raise InputError(
-            f"output {info.name!r}: expected writable memory {info}, found "
-            f"{type(value).__name__}: {error}"
-        ) from None
-    flags = array.flags
-    if not (flags.c_contiguous and flags.writeable and flags.aligned):
-        raise InputError(
-            f"output {info.name!r}: expected C-contiguous, aligned and writable memory, found an "
-            f"array with strides {array.strides}, writable: {flags.writeable}"
-        )
-    if array.dtype != info.dtype or not _may_be(array.shape, info):
-        found = f"{array.dtype.name}[{', '.join(map(str, array.shape))}]"
-        raise InputError(f"output {info.name!r}: expected memory {info}, found {found}")
-    return array
-
-
-def _may_be(shape: Sequence[int], info: TensorInfo) -> bool:
-    """Returns whether an output may have a shape; None is a size that data decides."""
-    if len(shape) != len(info.shape):
-        return False
-    return all(type(b) is not int or a == b for a, b in zip(shape, info.shape, strict=True))
-
-
 def as_array(value: object) -> np.ndarray:
     """
     Returns a value as an array. What exports its memory by DLPack, such as a tensor of PyTorch, is
@@ -426,5 +395,5 @@ def as_array(value: object) -> np.ndarray:
     return np.asarray(value)
 
 
-def _names(names: Sequence[object]) -> str:
+def name_list(names: Sequence[object]) -> str:
     return ", ".join(map(repr, names)) if names else "none"

@@ -82,6 +82,14 @@ def checked_buckets(
     return {name: Bucket(name, _sizes(name, s), largest.get(name)) for name, s in given.items()}
 
 
+def bucket_of(
+    symbol: str, buckets: BucketSizes | Mapping[str, BucketSizes] | None, default: BucketSizes
+) -> Bucket:
+    """Returns the bucket of one symbol among `buckets`, by `default` if it has none there."""
+    given = buckets.get(symbol) if isinstance(buckets, Mapping) else buckets
+    return Bucket(symbol, _sizes(symbol, default if given is None else given))
+
+
 def _dimension(size: object) -> str:
     return "a dimension without a name" if size is None else f"dimension {size!r}"
 

@@ -42,6 +42,7 @@ class OnnxSource:
         symbols: Mapping[str, int] | None = None,
         max_elements: int | None = None,
         values: Mapping[str, np.ndarray] | None = None,
+        states: Mapping[str, str] | None = None,
     ):
         self._model = Path(os.path.abspath(model)) if isinstance(model, Path) else model
         self.symbols = symbols
@@ -50,6 +51,7 @@ class OnnxSource:
             (name, array.dtype.str, array.shape, array.tobytes().hex())
             for name, array in sorted((values or {}).items())
         ]
+        self._states = sorted((states or {}).items())
         self._start = time.time_ns()
         self._status: tuple[int, ...] | None = None
         self.external: set[str] = set()
@@ -61,7 +63,7 @@ class OnnxSource:
         else:
             content = hashlib.sha256(self._model).hexdigest()
         sizes = sorted((self.symbols or {}).items())
-        details = json.dumps([sizes, self.max_elements, self._values])
+        details = json.dumps([sizes, self.max_elements, self._values, self._states])
         return key_of("model", content, details, source_hash(COMPILER), *_versions())
 
     def with_files(self, key: str, names: Sequence[str], cache: Cache) -> str:

@@ -165,7 +165,7 @@ def _decoded_signature(entry: Mapping[str, list]) -> Signature:
 
 def _decoded_range(entry: Mapping[str, Any]) -> IndexRange:
     bounds = tuple(entry["low"]), tuple(entry["high"])
-    return IndexRange(*bounds, entry["user"], entry["total"], entry["ascending"])
+    return IndexRange(*bounds, entry["user"], entry["total"], entry["ascending"], entry["what"])
 
 
 def _dtype(name: str) -> np.dtype:

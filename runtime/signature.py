@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 RANGES = "glow.ranges"
-"""The attribute of an argument that states ranges of indices in it."""
+"""
+The attribute of an argument that states ranges of indices in it, or of a result that has the
+extremes of indices which the network computes.
+"""
 RANDOM = "glow.random"
 """The attribute of the argument that random numbers follow from."""
 COUNT = "glow.count"
@@ -116,7 +119,8 @@ def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
         first, last = (tuple(int(v) for v in b.get_values()) for b in (low, high))
         total = to_python(each.data["total"]) if "total" in each.data else None
         user = text_of(each.data["user"]) or ""
-        found.append(IndexRange(first, last, user, total, "ascending" in each.data))
+        what = text_of(each.data.get("what")) or IndexRange.what
+        found.append(IndexRange(first, last, user, total, "ascending" in each.data, what))
     return tuple(found)
 
 

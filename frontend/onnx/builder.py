@@ -41,9 +41,9 @@ _SAME_EVERYWHERE = ReshapeOp | BroadcastOp | TransposeOp | SliceOp | StorageCast
 
 @dataclass(frozen=True)
 class Indices:
-    """An argument of the graph with indices in it, and what they may be."""
+    """A value with indices in it, and what they may be."""
 
-    argument: SSAValue
+    value: SSAValue
     low: Sequence[int]
     high: Sequence[int]
     """Bounds of all, or for each place along the last dimension."""
@@ -52,6 +52,8 @@ class Indices:
     """The sum that they must have."""
     ascending: bool = False
     """Whether none may be smaller than the one before it."""
+    what: str | None = None
+    """What the numbers are, in the plural, if not indices."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ class GraphBuilder:
         """The loops of the block that might have too many steps."""
         self.random: SSAValue | None = None
         """The argument that random numbers follow from, if there are any."""
-        self._randoms = 0
+        self.randoms = 0
+        """The number of nodes with random numbers."""
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
@@ -179,8 +182,8 @@ class GraphBuilder:
 
     def next_random(self) -> int:
         """Returns a number that no other node with random numbers has."""
-        self._randoms += 1
-        return self._randoms
+        self.randoms += 1
+        return self.randoms
 
     def constant(self, array: np.ndarray) -> SSAValue:
         return self.add(make_constant(array))

@@ -140,7 +140,7 @@ def _scan_loop(
         return found
 
     types = [v.type for v in states]
-    body = subgraphs.body(node.attr("body"), [_step_type(), *types], arguments)
+    body = _step_body(node, subgraphs, types, arguments)
     _expect_carried(types, body.types()[: len(states)])
     if not steps:
         rows = [_empty(node, t) for t in body.types()[len(states) :]]
@@ -149,8 +149,18 @@ def _scan_loop(
     return [*results[: len(states)], *_placed(node, results[len(states) :])]
 
 
-def _step_type() -> TensorType:
-    return TensorType(i64, [])
+def _step_body(
+    node: OnnxNode,
+    subgraphs: Subgraphs,
+    states: Sequence[Attribute],
+    arguments: Callable[[Sequence[SSAValue]], Sequence[SSAValue]],
+) -> ConvertedBody:
+    """Returns the body of a loop on the number of the step, and states of these types."""
+    randoms = node.build.randoms
+    body = subgraphs.body(node.attr("body"), [TensorType(i64, []), *states], arguments)
+    if node.build.randoms > randoms:
+        raise Unsupported("random numbers in its body would be the same in each step")
+    return body
 
 
 def _empty(node: OnnxNode, row: Attribute) -> SSAValue:
@@ -293,8 +303,9 @@ def _loop_body(node: OnnxNode, subgraphs: Subgraphs, states: Sequence[SSAValue])
     def arguments(given: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return [given[0], known_true(node.build), *given[1:]]
 
-    body = subgraphs.body(node.attr("body"), [_step_type(), *(v.type for v in states)], arguments)
-    _expect_carried([v.type for v in states], body.types()[1 : 1 + len(states)])
+    types = [v.type for v in states]
+    body = _step_body(node, subgraphs, types, arguments)
+    _expect_carried(types, body.types()[1 : 1 + len(states)])
     return body
 
 

@@ -28,6 +28,7 @@ from ...errors import ModelError, UnsupportedError, ValuesNeededError
 from . import ops  # noqa: F401  (registers the converters)
 from .bodies import erase_dead
 from .builder import Counted, Exceeded, GraphBuilder, Indices
+from .computed_indices import computed_ranges
 from .control_flow import LIMIT
 from .cut import cut
 from .functions import Functions
@@ -200,15 +201,18 @@ def _module(
     counted = [builder.counted.get(value) for value in outputs]
     counts = list(dict.fromkeys(each.count for each in counted if each is not None))
     limit = builder.any_exceeded()
-    results = [*outputs, *counts, *([] if limit is None else [limit.flag])]
-    erase_dead(block, results)
+    flags = [] if limit is None else [limit.flag]
+    erase_dead(block, [*outputs, *counts, *flags])
+    extremes = computed_ranges(builder, [*outputs, *counts])
+    results = [*outputs, *counts, *extremes, *flags]
+    about = _with_extremes(_with_counts(names, counted, counts), extremes)
     block.add_op(ReturnOp(*results))
     function = FuncOp(
         "main",
         (block.arg_types, [r.type for r in results]),
         Region(block),
         arg_attrs=_with_ranges(_arguments(inputs, builder), block, builder.indices),
-        res_attrs=_with_limit(_with_counts(names, counted, counts), limit),
+        res_attrs=_with_limit(about, limit),
     )
     if graph.name:
         function.attributes["glow.model"] = StringAttr(graph.name)
@@ -251,13 +255,28 @@ def _with_limit(
     return ArrayAttr([*attributes, about])
 
 
+def _with_extremes(
+    promised: ArrayAttr[DictionaryAttr], extremes: Mapping[SSAValue, Sequence[Indices]]
+) -> ArrayAttr[DictionaryAttr]:
+    """Returns the attributes of results, of which the last ones are extremes of indices."""
+    found, names = list(promised), {about.data["glow.name"] for about in promised}
+    for ranges in extremes.values():
+        name = f"extremes of indices of {', '.join(dict.fromkeys(r.user for r in ranges))}"
+        while StringAttr(name) in names:
+            name += "_"
+        names.add(StringAttr(name))
+        checked = ArrayAttr([_range_attribute(each) for each in ranges])
+        found.append(DictionaryAttr({"glow.name": StringAttr(name), "glow.ranges": checked}))
+    return ArrayAttr(found)
+
+
 def _with_ranges(
     names: ArrayAttr[DictionaryAttr], block: Block, indices: Sequence[Indices]
 ) -> ArrayAttr[DictionaryAttr]:
     """Returns the attributes of arguments with the ranges of the indices in them."""
     found = [dict(about.data) for about in names.data]
     for argument, about in zip(block.args, found, strict=True):
-        ranges = [_range_attribute(each) for each in indices if each.argument is argument]
+        ranges = [_range_attribute(each) for each in indices if each.value is argument]
         if ranges:
             about["glow.ranges"] = ArrayAttr(ranges)
     return ArrayAttr([DictionaryAttr(about) for about in found])
@@ -273,6 +292,8 @@ def _range_attribute(of: Indices) -> DictionaryAttr:
         entries["total"] = IntegerAttr(of.total, i64)
     if of.ascending:
         entries["ascending"] = UnitAttr()
+    if of.what is not None:
+        entries["what"] = StringAttr(of.what)
     return DictionaryAttr(entries)
 
 

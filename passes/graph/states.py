@@ -13,7 +13,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i64
 
 from ...errors import CompileError
-from ...glow_dialects.glow_inst.memory import STATE
+from ...glow_dialects.glow_inst.memory import NAME, STATE
+from ...glow_dialects.operator import text_of
 
 
 def states_of(graph: func.FuncOp) -> dict[int, int]:
@@ -51,6 +52,21 @@ def set_states(graph: func.FuncOp, states: Mapping[int, int]) -> None:
         DictionaryAttr({**about.data, STATE: IntegerAttr(states[i], i64)}) if i in states else about
         for i, about in enumerate(given)
     )
+
+
+def set_named_states(graph: func.FuncOp, states: Mapping[str, str]) -> None:
+    """
+    Declares arguments as states, by name, with the names of their results. Raises CompileError if
+    the types of a pair differ.
+    """
+    inputs, outputs = _numbers(graph.arg_attrs), _numbers(graph.res_attrs)
+    set_states(graph, {inputs[name]: outputs[result] for name, result in states.items()})
+    states_of(graph)
+
+
+def _numbers(attributes: ArrayAttr[DictionaryAttr] | None) -> dict[str | None, int]:
+    given = () if attributes is None else attributes.data
+    return {text_of(about.data.get(NAME)): i for i, about in enumerate(given)}
 
 
 def _failure(graph: func.FuncOp, message: str) -> CompileError:

@@ -165,8 +165,11 @@ class Network:
     def __init__(
         self, signature: Signature, plan: Plan, replicas: Sequence[Replica], info: NetworkInfo
     ):
+        """`signature` is that of the whole program, with outputs that callers do not see."""
         self.name = info.name
-        self.signature = signature
+        self.signature = signature.visible
+        self.used = signature.used
+        """Returns the visible results, given all of the program."""
         self.plan = plan
         self.replicas = replicas
         self.info = info

@@ -196,7 +196,7 @@ class Provisioner:
         )
         signature = signature_of(module)
         seconds = time.perf_counter() - start
-        ends = signature.inputs, signature.outputs
+        ends = signature.visible.inputs, signature.visible.outputs
         about = NetworkInfo(order.name, *ends, infos, count, seconds, idle_devices(module))
         plan = plan_of(found, len(signature.inputs), [piece.outputs for piece in pieces])
         replicas = [Replica(number, tuple(row)) for number, row in enumerate(rows)]

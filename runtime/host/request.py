@@ -18,7 +18,7 @@ from weakref import ref
 
 import numpy as np
 
-from ...errors import DeadlineError, DeviceError, GlowError, RejectedError
+from ...errors import DeadlineError, DeviceError, GlowError, IndexRangeError, RejectedError
 from ...wording import counted
 from .statistics import Outcome
 
@@ -225,6 +225,8 @@ class Request:
             except MemoryError as lacking:
                 outcome, error = Outcome.FAILED, DeviceError("no memory for a copy of the results")
                 error.__cause__ = lacking
+            except IndexRangeError as wrong:
+                outcome, error = Outcome.FAILED, wrong
         self.error = str(error) if error else ""
         self._finish(outcome)
         try:
@@ -238,10 +240,11 @@ class Request:
 
     def _results(self) -> list[np.ndarray]:
         plan, found = self.network.plan, []
+        every = [array for i in plan.outputs if (array := self._values[i]) is not None]
+        results = self.network.used(every)
         done: list[int] = []
         for index in self._wanted:
-            array = self._values[plan.outputs[index]]
-            assert array is not None
+            array = results[index]
             declared = self.network.signature.outputs[index].dtype
             found.append(array.astype(declared, copy=plan.copied[index] or index in done))
             done.append(index)

@@ -58,7 +58,12 @@ ALLOWED = {
     "parsing": {"checks", "context", "diagnostics"},
     "loading": {"frontend", "glow_dialects", "model_forms", "passes", "parsing", "runtime"},
     "model_forms": set(),
-    "compiled_model": {"interface", "runtime"},
+    "compiled_model": {"interface", "runtime", "session"},
+    "session": {"interface"},
+    "states": {"interface"},
+    "cache_programs": {"compiled_model", "interface", "passes", "runtime"},
+    "cached_model": {"cache_programs", "compiled_model", "interface", "runtime", "specialization"},
+    "generation": {"cached_model"},
     "definitions": {"glow_dialects", "frontend", "semantics"},
     "differentiation": {"context", "loading", "model_forms", "passes"},
     "several_programs": {"compiled_model", "interface", "runtime"},
@@ -76,7 +81,8 @@ ALLOWED = {
     },
     "compiler": {
         *("compilation", "compilation_request", "compiled_model", "cut_model", "interface"),
-        *("model_forms", "nested_model", "runtime", "specialization"),
+        *("cache_programs", "cached_model", "model_forms", "nested_model", "runtime"),
+        *("specialization", "states"),
     },
     "onnx_backend": {
         "",
@@ -90,7 +96,7 @@ ALLOWED = {
     "host": {"interface", "loading", "model_forms", "passes", "runtime"},
     "": {
         *("compiled_model", "compiler", "definitions", "differentiation", "host", "nn"),
-        *("onnx_backend", "quantization", "training"),
+        *("generation", "onnx_backend", "quantization", "training"),
     },
 }
 """The modules that each folder and each module of the root may import; "" is the package itself."""

@@ -13,9 +13,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from ....errors import GlowError, UnsupportedError
 from ....glow_dialects.glow.base import Node
-from ....glow_dialects.operator import element_of, shape_of, text_of
+from ....glow_dialects.glow.control import WithBodies, YieldOp
+from ....glow_dialects.operator import text_of
 from ..problems import Unsupported
-from .writer import EXPORTERS, Writer, code_of
+from .control import info, renamed, write_control
+from .writer import EXPORTERS, Writer
 
 IR_VERSION = 10
 
@@ -41,13 +43,7 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
     ]
     outputs = [writer.fresh(name) for name in names]
     problems: list[str] = []
-    needed = _needed(block)
-    for op in block.ops:
-        if isinstance(op, Node):
-            if op in needed:
-                _write(writer, op, problems)
-        elif not isinstance(op, ReturnOp):
-            problems.append(f"{op.name}: is no node of a graph")
+    _write_nodes(writer, block, problems)
     if problems:
         lines = "".join(f"\n  {p}" for p in dict.fromkeys(problems))
         raise UnsupportedError(f"the graph has what ONNX cannot say:{lines}")
@@ -64,6 +60,20 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
         ],
         ir_version=IR_VERSION,
     )
+
+
+def _write_nodes(writer: Writer, block: Block, problems: list[str]) -> None:
+    """Writes the nodes of a graph or body that its results need."""
+    needed = _needed(block)
+    for op in block.ops:
+        if isinstance(op, WithBodies):
+            if op in needed:
+                write_control(writer, op, lambda body: _write_nodes(writer, body, problems))
+        elif isinstance(op, Node):
+            if op in needed:
+                _write(writer, op, problems)
+        elif not isinstance(op, ReturnOp | YieldOp):
+            problems.append(f"{op.name}: is no node of a graph")
 
 
 def _needed(block: Block) -> set[Operation]:
@@ -97,22 +107,15 @@ def _name(attributes: ArrayAttr[DictionaryAttr] | None, index: int) -> str | Non
 def _declare(writer: Writer, value: SSAValue, name: str) -> ValueInfoProto:
     """Returns an input of the graph."""
     writer.names[value] = writer.fresh(name)
-    return _info(value, writer.names[value])
-
-
-def _info(value: SSAValue, name: str) -> ValueInfoProto:
-    code = code_of(element_of(value.type))
-    return helper.make_tensor_value_info(name, code, list(shape_of(value.type)))
+    return info(value, writer.names[value])
 
 
 def _results(
     writer: Writer, values: Sequence[SSAValue], names: Sequence[str]
 ) -> list[ValueInfoProto]:
     """Returns outputs of the graph: other names for results of nodes."""
-    for value, name in zip(values, names, strict=True):
-        source = writer.name(value)
-        writer.nodes.append(helper.make_node("Identity", [source], [name], f"{name}:op"))
-    return [_info(value, name) for value, name in zip(values, names, strict=True)]
+    renamed(writer, values, names)
+    return [info(value, name) for value, name in zip(values, names, strict=True)]
 
 
 def _write(writer: Writer, node: Node, problems: list[str]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -46,6 +47,13 @@ class Writer:
         self.initializers: list[TensorProto] = []
         self.names: dict[SSAValue, str] = {}
         self._used: set[str] = set()
+
+    @contextmanager
+    def subgraph(self) -> Iterator[list[NodeProto]]:
+        """Collects the nodes that are written meanwhile, which are those of a subgraph."""
+        outside, self.nodes = self.nodes, []
+        yield self.nodes
+        self.nodes = outside
 
     def fresh(self, hint: str) -> str:
         """Returns a name that no value has yet."""

@@ -40,7 +40,8 @@ def expect_range(
     """
     Says that an input has indices in a range: of all of them, or for each place along the last
     dimension; perhaps with a sum, or so that they do not decrease. Raises ModelError if it is
-    constant and that is wrong. Of inputs of the model that come here as they are, calls check it.
+    constant and that is wrong. Otherwise each call checks it: before it runs, of inputs of the
+    model that come here as they are, and behind it of indices that the network computes.
     """
     value = node.input(index)
     known = known_array(value)
@@ -56,12 +57,10 @@ def expect_range(
     while isinstance(owner := value.owner, CastOp) or (
         len(low) == 1 and isinstance(owner, _ANYWHERE)
     ):
+        if element(owner.operands[0]) not in (i32, i64):
+            break
         value = owner.operands[0]
-        if element(value) not in (i32, i64):
-            return
-    if value.owner is node.build.block:
-        found = Indices(value, low, high, node.name, total, ascending)
-        node.build.indices.append(found)
+    node.build.indices.append(Indices(value, low, high, node.name, total, ascending))
 
 
 def expect_along(node: OnnxNode, index: int, size: int) -> None:

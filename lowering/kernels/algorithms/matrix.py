@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.matrix import MatMulOp
@@ -90,7 +92,8 @@ def _by_panels(k: Kernel, x: View, weights: View, columns: int) -> None:
         if rest < width:
             _panel(k, x, weights, rows, panels - 1, rest)
 
-    for_rows(k, x.rank - 1, [x], rows_of_panels(k.machine, inner), visit)
+    together = rows_of_panels(k.machine, prod(x.shape[:-1]), inner)
+    for_rows(k, x.rank - 1, [x], together, visit)
 
 
 def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Dim | int, columns: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from math import prod
 from operator import add
 
 from xdsl.dialects.builtin import f32, i32
@@ -38,7 +39,8 @@ def matmul(k: Kernel) -> None:
         if rest < width:
             product(Dim("p", 1), panels - 1, rest)
 
-    for_rows(k, x.rank - 1, [x], rows_of_panels(k.machine, x.shape[-1]), visit)
+    together = rows_of_panels(k.machine, prod(x.shape[:-1]), x.shape[-1])
+    for_rows(k, x.rank - 1, [x], together, visit)
 
 
 Product = Callable[[Dim, int, int], None]

@@ -96,11 +96,14 @@ def repays_unpacking(rows: int) -> bool:
     return rows >= TIMINGS.least_unpacked_rows
 
 
-def rows_of_panels(machine: MachineDescription, terms: int) -> int:
+def rows_of_panels(machine: MachineDescription, rows: int, terms: int) -> int:
     """
-    Returns how many rows meet a panel before the next one. The panel is read once for all of them.
+    Returns how many of `rows` rows meet a panel before the next one, in blocks of about the same
+    size. The panel is read once for all of them.
     """
-    return max(TIMINGS.finished_rows, machine.l2_bytes // TIMINGS.factor_l2_part // terms)
+    most = max(TIMINGS.finished_rows, machine.l2_bytes // TIMINGS.factor_l2_part // terms)
+    blocks, granule = -(-rows // most), TIMINGS.row_granule
+    return max(1, rows) if blocks <= 1 else -(-rows // (blocks * granule)) * granule
 
 
 def finishes_apart(body: Body | None) -> bool:

@@ -130,7 +130,7 @@ def _repays_pairs(nest: Nest, vector: Dim, lanes: int) -> bool:
     steps = -(-vector.size // lanes)
     return (
         nest.weight >= TIMINGS.elementary_operations
-        and lanes > 1
+        and 1 < lanes <= vector.size // 2
         and line <= LINE_BYTES
         and 2 * -(-vector.size // (2 * lanes)) <= TIMINGS.most_paired_waste * steps
     )

@@ -1,6 +1,6 @@
 """Rules that differentiate operators, by the class of the operator."""
 
-from . import attention, convolution, data_parallel, formula, normalization, shape
+from . import attention, convolution, data_parallel, formula, normalization, pooling, shape
 from .registry import ADJOINTS, TANGENTS
 
 __all__ = [
@@ -11,5 +11,6 @@ __all__ = [
     "data_parallel",
     "formula",
     "normalization",
+    "pooling",
     "shape",
 ]

@@ -12,6 +12,7 @@ import onnx
 import onnxruntime
 import pytest
 from glow.frontend.onnx import control_flow, import_onnx, importer
+from glow.frontend.onnx.export import export_onnx
 from glow.runtime.interpreter import interpret
 from glow.runtime.signature import signature_of
 from glow.tests.unit.frontend.import_problems import problems
@@ -32,6 +33,12 @@ def graph(
     types = {condition: BOOL}
     outs = [value(n, None, types.get(n, TensorProto.FLOAT)) for n in outputs.split()]
     return helper.make_graph(nodes, "body", inputs, outs)
+
+
+def by_session(made: ModelProto, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """Returns what onnxruntime computes."""
+    found = onnxruntime.InferenceSession(made.SerializeToString()).run(None, feed)
+    return [np.asarray(array) for array in found]
 
 
 @pytest.mark.parametrize("condition", [True, False])
@@ -144,7 +151,6 @@ def running_sums() -> ModelProto:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_loops_with_branches_run_as_often_as_values_say(rng: np.random.Generator, threads: int):
     made = running_sums()
-    session = onnxruntime.InferenceSession(made.SerializeToString())
     compiled = glow.compile(made, threads=threads, cache=False)
     assert type(compiled) is glow.CompiledModel
     imported = import_onnx(made)
@@ -156,12 +162,27 @@ def test_loops_with_branches_run_as_often_as_values_say(rng: np.random.Generator
             **{"n": np.array(n), "c": np.array(bool(going))},
         }
         feed = {name: np.asarray(array) for name, array in feed.items()}
-        wanted = session.run(None, feed)
+        wanted = by_session(made, feed)
         found = compiled.run(None, feed)
         meaning = signature.used(list(interpret(imported, feed).values()))
         for a, b, c in zip(wanted, found, meaning, strict=True):
             np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
             np.testing.assert_allclose(c, a, rtol=1e-4, atol=1e-5)
+
+
+def test_exported_loops(rng: np.random.Generator):
+    imported = import_onnx(running_sums())
+    exported = export_onnx(imported)
+    for n, limit in [(0, 99), (30, 99), (7, 3.5)]:
+        feed = {
+            "h0": rng.standard_normal((2, 5)).astype(np.float32),
+            **{"s0": np.float32(0), "k": np.float32(2.5), "limit": np.float32(limit)},
+            **{"n": np.array(n), "c": np.array(True)},
+        }
+        feed = {name: np.asarray(array) for name, array in feed.items()}
+        wanted = list(interpret(imported, feed).values())
+        for a, b in zip(wanted, by_session(exported, feed), strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
 
 
 def test_a_branch_is_chosen_when_the_program_runs(rng: np.random.Generator):
@@ -209,7 +230,7 @@ def test_a_long_scan_is_a_loop(rng: np.random.Generator):
     )
     assert "glow.loop" in str(import_onnx(made))
     feed = {n: rng.standard_normal(s).astype(np.float32) for n, s in zip("pqx", (3, 3, (3, 301)))}
-    wanted = onnxruntime.InferenceSession(made.SerializeToString()).run(None, feed)
+    wanted = by_session(made, feed)
     found = glow.compile(made, cache=False).run(None, feed)
     for a, b in zip(wanted, found, strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)

@@ -10,7 +10,8 @@ import glow
 import numpy as np
 import onnx
 import pytest
-from glow.errors import InputError, ModelError
+from glow.errors import IndexRangeError, InputError, ModelError
+from glow.frontend.onnx.node import CAFFE2
 from glow.runtime.file_identity import identity, wait_until_older
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
@@ -71,13 +72,62 @@ def test_indices_that_only_moved_are_checked():
         model(X, np.array([[0], [4]]))
 
 
-def test_computed_indices_are_clamped():
+def computed(node: NodeProto) -> list[NodeProto]:
+    """Returns nodes that compute the indices of a node: `(n + n) / 2`."""
+    twice = helper.make_node("Add", ["n", "n"], ["twice"])
+    half = helper.make_node("Div", ["twice", "two"], ["m"])
+    moved = NodeProto()
+    moved.CopyFrom(node)
+    moved.input[1] = "m"
+    return [twice, half, moved]
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+@pytest.mark.parametrize(
+    ("nodes", "shape", "good", "bad", "message"), CASES, ids=[c[0][0].op_type for c in CASES]
+)
+def test_calls_check_computed_indices(nodes, shape, good, bad, message: str, backend: str):
+    constants = {**UPDATES, "two": np.int64(2)}
+    model = glow.compile(network(computed(nodes[0]), shape, constants), backend)
+    (expected,) = glow.compile(network(nodes, shape, UPDATES), "interpreter")(X, np.array(good))
+    assert [o.name for o in model.get_outputs()] == ["y"]
+    np.testing.assert_array_equal(model(X, np.array(good))[0], expected)
+    into = np.empty_like(expected)
+    for run in (model, lambda x, n: model.run_into([into], {"x": x, "n": n})):
+        with pytest.raises(IndexRangeError) as error:
+            run(X, np.array(bad))
+        assert f"{nodes[0].op_type} 'picks': expected indices in" in str(error.value)
+        assert message.split(" at ")[0] in str(error.value)
+    model.run_into([into], {"x": X, "n": np.array(good)})
+    np.testing.assert_array_equal(into, expected)
+
+
+def test_computed_indices_that_cannot_be_wrong_cost_nothing():
     nodes = [
-        helper.make_node("Add", ["n", "n"], ["m"]),
+        helper.make_node("ArgMax", ["x"], ["m"], axis=0, keepdims=0),
         helper.make_node("Gather", ["x", "m"], ["y"], name="picks"),
     ]
-    (y,) = glow.compile(network(nodes, (1,)), "interpreter")(X, np.array([2]))
-    np.testing.assert_array_equal(y, X[[3]])
+    model = glow.compile(network(nodes, (1,)), "interpreter")
+    assert "glow.ranges" not in str(model.stages["imported"])
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [([1, 2, 1], "lengths with a sum in 3 to 3, found 4"), ([4, -1, 0], "0 to 3, found -1")],
+)
+def test_computed_lengths_are_checked(lengths: list[int], message: str):
+    nodes = [
+        helper.make_node("Add", ["n", "n"], ["twice"]),
+        helper.make_node("Div", ["twice", "two"], ["m"]),
+        helper.make_node("SparseLengthsSum", ["x", "i", "m"], ["y"], name="sums", domain=CAFFE2),
+    ]
+    constants = {"two": np.int64(2), "i": np.array([0, 3, 1])}
+    made = network(nodes, (3,), constants)
+    made.opset_import.append(helper.make_opsetid(CAFFE2, 1))
+    model = glow.compile(made, "interpreter")
+    model(X, np.array([1, 2, 0]))
+    with pytest.raises(IndexRangeError, match=f"SparseLengthsSum 'sums': expected .*{message}"):
+        model(X, np.array(lengths))
 
 
 def test_constant_indices_are_checked_at_once():
@@ -95,4 +145,16 @@ def test_a_program_from_the_cache_checks_indices(tmp_path: Path):
         model = glow.compile(path, cache=tmp_path / "cache")
         assert model.from_cache == restored
         with pytest.raises(InputError, match="Gather 'picks'"):
+            model(X, np.array([0, 5, 1]))
+
+
+def test_a_program_from_the_cache_checks_computed_indices(tmp_path: Path):
+    path = tmp_path / "model.onnx"
+    nodes = computed(picking("Gather")[0])
+    onnx.save(network(nodes, (3,), {"two": np.int64(2)}), path)
+    wait_until_older(identity(path))
+    for restored in (False, True):
+        model = glow.compile(path, cache=tmp_path / "cache")
+        assert model.from_cache == restored
+        with pytest.raises(IndexRangeError, match="Gather 'picks'"):
             model(X, np.array([0, 5, 1]))

@@ -1,0 +1,146 @@
+"""Programs of a decoder that keep its keys and values in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from .errors import GlowError, UnsupportedError
+from .interface.cache_rows import Rows
+from .interface.signature import Signature
+from .passes.graph.caches.in_place import VALID, Imports, PositionRows, caches_in_place
+from .runtime.signature import signature_of
+
+if TYPE_CHECKING:
+    from .compiled_model import CompiledModel
+
+_PAST, _NEW = 13, 2
+"""Sizes of a trial, by which symbols are recognised."""
+
+
+@dataclass(frozen=True)
+class CacheSymbols:
+    """The symbols of a decoder whose sizes change from call to call."""
+
+    past: str
+    """The number of rows of caches before a call."""
+    new: str
+    """The number of new tokens."""
+    total: str | None
+    """The sum of both, of a mask; None if no input has it."""
+
+    def sizes(self, others: Mapping[str, int], past: int, new: int) -> dict[str, int]:
+        """Returns sizes of all symbols, given those of the others."""
+        total = {} if self.total is None else {self.total: past + new}
+        return {**others, self.past: past, self.new: new, **total}
+
+
+@dataclass(frozen=True)
+class CacheProgram:
+    """A program for a number of new tokens, and for caches of a number of rows."""
+
+    model: CompiledModel
+    rows: Rows
+    axes: Mapping[str, int]
+    positions: Mapping[str, PositionRows]
+
+    def inputs_after(self, past: int) -> dict[str, np.ndarray]:
+        """Returns the inputs that follow from the number of rows of the past."""
+        valid = np.zeros(self.rows.total, np.float32)
+        valid[past : self.rows.past] = -np.inf
+        found = {VALID: valid}
+        for name, of in self.positions.items():
+            part = [slice(None)] * of.axis + [slice(past, past + self.rows.new)]
+            found[name] = np.ascontiguousarray(of.table[tuple(part)])
+        return found
+
+
+class CachePrograms:
+    """Makes the programs of a decoder."""
+
+    def __init__(
+        self,
+        signature: Signature,
+        caches: Mapping[str, str],
+        load: Callable[[Mapping[str, int]], ModuleOp],
+        compile: Callable[[ModuleOp], CompiledModel],
+    ):
+        """
+        `signature` has the symbols; `caches` are inputs with the outputs that are their next
+        values; `load` returns the graph for sizes of all symbols, and `compile` compiles one.
+        """
+        self.caches = dict(caches)
+        self._load = load
+        self._compile = compile
+        self.symbols = _symbols(signature, caches, load)
+
+    def make(self, others: Mapping[str, int], rows: Rows) -> CacheProgram:
+        """Returns the program for numbers of rows, and for sizes of the other symbols."""
+
+        def graph(past: int, new: int) -> ModuleOp:
+            return self._load(self.symbols.sizes(others, past, new))
+
+        imports = Imports(
+            graph(rows.past, rows.new), graph(rows.past - 1, rows.new), graph(0, rows.total)
+        )
+        found = caches_in_place(imports, rows, self.caches)
+        return CacheProgram(self._compile(found.module), rows, found.axes, found.positions)
+
+
+def _symbols(
+    signature: Signature,
+    caches: Mapping[str, str],
+    load: Callable[[Mapping[str, int]], ModuleOp],
+) -> CacheSymbols:
+    """Returns what symbols mean, from graphs of trial sizes. Raises UnsupportedError."""
+    infos = {info.name: info for info in signature.inputs}
+    names = _symbols_of([info.shape for info in signature.inputs])
+    elsewhere = _symbols_of([i.shape for i in signature.inputs if i.name not in caches])
+    own = [s for s in _symbols_of([infos[name].shape for name in caches]) if s not in elsewhere]
+    if len(own) != 1:
+        raise UnsupportedError(
+            "expected one symbol that only the past inputs have, the number of their rows; found "
+            f"{', '.join(own) or 'none'}"
+        )
+    (past,) = own
+    others = [s for s in names if s != past]
+    likely = sorted(others, key=lambda s: ("total" not in s and "+" not in s, "seq" not in s))
+    for total in (*likely[:1], None, *likely[1:]):
+        for new in sorted(others, key=lambda s: "seq" not in s):
+            if new == total:
+                continue
+            found = CacheSymbols(past, new, total)
+            if _fits(found, others, caches, load):
+                return found
+    raise UnsupportedError(
+        "no two symbols of the inputs are the number of new tokens and that of all tokens, so that "
+        f"each cache gets a row for each new token; the symbols are {', '.join(names)}"
+    )
+
+
+def _fits(
+    symbols: CacheSymbols,
+    others: Sequence[str],
+    caches: Mapping[str, str],
+    load: Callable[[Mapping[str, int]], ModuleOp],
+) -> bool:
+    """Returns whether every cache grows by the new tokens."""
+    rest = {s: 1 for s in others if s not in (symbols.new, symbols.total)}
+    try:
+        signature = signature_of(load(symbols.sizes(rest, _PAST, _NEW)))
+    except GlowError:
+        return False
+    inputs = {info.name: info.shape for info in signature.inputs}
+    outputs = {info.name: info.shape for info in signature.outputs}
+    return all(
+        outputs[present] == [_PAST + _NEW if d == _PAST else d for d in inputs[past]]
+        for past, present in caches.items()
+    )
+
+
+def _symbols_of(shapes: Sequence[Sequence[object]]) -> list[str]:
+    return list(dict.fromkeys(d for shape in shapes for d in shape if isinstance(d, str)))

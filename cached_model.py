@@ -1,0 +1,252 @@
+"""Decoders whose keys and values stay in memory of a session and grow in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .errors import GlowError, InputError
+from .interface.backend import Backend
+from .interface.cache_rows import Rows
+from .interface.signature import Signature
+from .runtime.buckets import POWERS, bucket_of
+from .specialization import LatestUsed, SpecializationRules, SymbolicModel
+
+if TYPE_CHECKING:
+    from .cache_programs import CacheProgram, CachePrograms
+    from .compiled_model import CompiledModel
+
+LEAST = 32
+"""The smallest bucket of powers of two, in rows."""
+_Key = tuple[tuple[tuple[str, int], ...], int, int]
+"""Sizes of other symbols, the number of rows of a cache, and that of new tokens."""
+
+
+class CachedModel(SymbolicModel):
+    """
+    A decoder that was exported with past keys and values as inputs and present ones as outputs.
+
+    Sessions keep these in place, in memory for a number of tokens that grows in buckets. A call
+    without a session is that of the network as it was exported.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        signature: Signature,
+        fixed: Mapping[str, int],
+        compile: Callable[[Mapping[str, int], Mapping[str, np.ndarray]], CompiledModel],
+        rules: SpecializationRules,
+        programs: CachePrograms,
+    ):
+        """
+        The first arguments are those of `SymbolicModel`. `programs` makes programs with caches in
+        place. Buckets of the `rules` are numbers of rows that caches may have: powers of two if
+        there are none, from 32 on.
+        """
+        super().__init__(backend, signature, fixed, compile, replace(rules, buckets=None))
+        self.caches = dict(programs.caches)
+        """The inputs that are caches, with the outputs that are their next values."""
+        self._programs = programs
+        self._row_bucket = bucket_of(programs.symbols.past, rules.buckets, POWERS)
+        self._cached: LatestUsed[_Key, CacheProgram] = LatestUsed(
+            lambda key: programs.make(dict(key[0]), Rows(key[1] - key[2], key[2])),
+            rules.limit,
+        )
+        inputs = tuple(info for info in signature.inputs if info.name not in self.caches)
+        hidden = self.caches.values()
+        self.call_signature = Signature(
+            inputs, tuple(info for info in signature.outputs if info.name not in hidden)
+        )
+        """The inputs and outputs of calls of a session."""
+
+    def session(self, state: Mapping[str, object] | None = None, rows: int = 0) -> CacheSession:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """
+        Returns a session with caches of its own, without tokens. `rows` is the number of tokens
+        that its memory has room for in the beginning; it grows if necessary. Raises GlowError for
+        a `state`: caches begin without rows.
+        """
+        if state:
+            raise GlowError("caches of a session begin without rows; run it on the first tokens")
+        return CacheSession(self, rows)
+
+    def bucket(self, rows: int) -> int:
+        """Returns the smallest bucket with room for rows. Raises InputError if none has it."""
+        found = self._row_bucket.size_for(rows)
+        return found if self._row_bucket.sizes else max(LEAST, found)
+
+    def program(self, sizes: Mapping[str, int], rows: int, new: int) -> CacheProgram:
+        """
+        Returns the program for `new` tokens and caches of `rows` rows, compiled now unless it is
+        there; `sizes` are those of the other symbols.
+        """
+        return self._cached.get((tuple(sorted({**self._fixed, **sizes}.items())), rows, new))
+
+    @property
+    def new_symbol(self) -> str:
+        """The symbol that is the number of new tokens of a call."""
+        return self._programs.symbols.new
+
+    @property
+    def total_symbol(self) -> str | None:
+        """The symbol that is the number of all tokens after a call."""
+        return self._programs.symbols.total
+
+    @property
+    def programs(self) -> list[CacheProgram]:
+        """The programs with caches in place that exist now."""
+        return self._cached.values()
+
+
+class CacheSession:
+    """
+    The tokens that a decoder has seen, as keys and values in memory of the session.
+
+    Sessions of one model share its programs and weights. Several threads may use a session each at
+    the same time; one session is for one thread at a time.
+    """
+
+    def __init__(self, model: CachedModel, rows: int):
+        """See `CachedModel.session`."""
+        self._model = model
+        self._signature = model.call_signature
+        self._least = rows
+        self._rows = 0
+        self._sizes: dict[str, int] = {}
+        self._state: dict[str, np.ndarray] = {}
+        self._axes: Mapping[str, int] = {}
+        self.length = 0
+        """The number of tokens so far."""
+
+    @property
+    def state_bytes(self) -> int:
+        """The bytes of memory of the caches."""
+        return sum(array.nbytes for array in self._state.values())
+
+    def reset(self) -> None:
+        """Forgets all tokens, and keeps the memory."""
+        self.length = 0
+
+    def truncate(self, length: int) -> None:
+        """Forgets all but the first tokens. Raises InputError if there are fewer."""
+        if not 0 <= length <= self.length:
+            raise InputError(f"expected a length in 0 to {self.length}, found {length}")
+        self.length = length
+
+    def fork(self) -> CacheSession:
+        """Returns another session that has seen the same tokens, with memory of its own."""
+        other = CacheSession(self._model, self._least)
+        other._rows, other._sizes, other._axes = self._rows, dict(self._sizes), self._axes
+        other._state = {name: array.copy() for name, array in self._state.items()}
+        other.length = self.length
+        return other
+
+    def __call__(self, /, *args: object, **kwargs: object) -> list[np.ndarray]:
+        """Runs the model on new tokens; see `run`."""
+        return self.run(None, self._signature.bind(args, kwargs))
+
+    def run(
+        self, output_names: Sequence[str] | None, input_feed: Mapping[str, object]
+    ) -> list[np.ndarray]:
+        """
+        Runs the model on new tokens and returns the outputs that are no caches. Inputs are those
+        of the network as it was exported, without caches: a mask covers all tokens so far. Raises
+        InputError for wrong inputs, and then forgets nothing.
+        """
+        wanted = self._signature.select(output_names)
+        given = self._signature.arrays(input_feed)
+        sizes = self._symbol_sizes(given)
+        new = sizes.pop(self._model.new_symbol)
+        program = self._prepared(sizes, new)
+        feed = dict(zip((info.name for info in self._signature.inputs), given, strict=True))
+        self._pad(feed, program.rows)
+        feed |= program.inputs_after(self.length)
+        feed |= self._state
+        outputs = self._compute(program, feed)
+        self._commit(program.rows)
+        return [outputs[i] for i in wanted]
+
+    def _symbol_sizes(self, given: Sequence[np.ndarray]) -> dict[str, int]:
+        """Returns the sizes of symbols but that of all tokens. Raises InputError."""
+        found: dict[str, int] = {}
+        for info, array in zip(self._signature.inputs, given, strict=True):
+            for symbol, size in zip(info.shape, array.shape, strict=True):
+                if isinstance(symbol, str) and found.setdefault(symbol, size) != size:
+                    raise InputError(
+                        f"input {info.name!r}: symbol {symbol} is {size}, but {found[symbol]} in "
+                        "another input"
+                    )
+        total = found.pop(self._model.total_symbol or "", None)
+        expected = self.length + found[self._model.new_symbol]
+        if total is not None and total != expected:
+            raise InputError(
+                f"symbol {self._model.total_symbol} is {total}: expected {expected}, since the "
+                f"session has {self.length} tokens and the call {expected - self.length}"
+            )
+        return found
+
+    def _prepared(self, sizes: Mapping[str, int], new: int) -> CacheProgram:
+        """Returns the program of a call, for which the memory of the caches is large enough."""
+        if self.length and dict(sizes) != self._sizes:
+            raise InputError(f"the session has sizes {self._sizes}, found {dict(sizes)}")
+        rows = self._model.bucket(max(self.length + new, self._least, self._rows, new + 2))
+        program = self._model.program(sizes, rows, new)
+        if rows != self._rows or dict(sizes) != self._sizes:
+            self._grow(program, rows)
+            self._rows, self._sizes, self._axes = rows, dict(sizes), program.axes
+        return program
+
+    def _grow(self, program: CacheProgram, rows: int) -> None:
+        old = self._state
+        self._state = {}
+        for info in program.model.get_inputs():
+            if info.name in program.axes:
+                made = np.zeros(info.shape, info.memory_dtype)
+                if self.length:
+                    part = self._part(program.axes[info.name], 0, self.length)
+                    made[part] = old[info.name][part]
+                self._state[info.name] = made
+
+    def _pad(self, feed: dict[str, np.ndarray], rows: Rows) -> None:
+        """Inserts zeros for rows without content into inputs that have all tokens."""
+        for info in self._signature.inputs:
+            if self._model.total_symbol not in info.shape:
+                continue
+            axis = info.shape.index(self._model.total_symbol)
+            array = feed[info.name]
+            padded = np.zeros(
+                [rows.total if i == axis else n for i, n in enumerate(array.shape)], array.dtype
+            )
+            past = self._part(axis, 0, self.length)
+            padded[past] = array[past]
+            last = self._part(axis, self.length, self.length + rows.new)
+            padded[self._part(axis, rows.past, rows.total)] = array[last]
+            feed[info.name] = padded
+
+    def _compute(self, program: CacheProgram, feed: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """Runs a program, which changes the caches, and returns the other outputs."""
+        model = program.model
+        infos = model.get_inputs()
+        kept = {info.state: info.name for info in infos if info.state is not None}
+        outputs = [
+            self._state[kept[o]] if o in kept else np.empty(info.shape, info.dtype)
+            for o, info in enumerate(model.get_outputs())
+        ]
+        model.run_into(outputs, feed)
+        return [array for o, array in enumerate(outputs) if o not in kept]
+
+    def _commit(self, rows: Rows) -> None:
+        """Moves the new rows behind the past ones."""
+        if self.length != rows.past:
+            for name, array in self._state.items():
+                axis = self._axes[name]
+                made = array[self._part(axis, rows.past, rows.total)]
+                array[self._part(axis, self.length, self.length + rows.new)] = made
+        self.length += rows.new
+
+    @staticmethod
+    def _part(axis: int, start: int, end: int) -> tuple[slice, ...]:
+        return (*[slice(None)] * axis, slice(start, end))

@@ -1,0 +1,156 @@
+"""
+Text generation with decoders: tokens are chosen one after the other.
+
+```python
+model = glow.compile("decoder.onnx", states={"past_*": "present_*"})
+(tokens,) = glow.generation.generate(model, [prompt], most=100, sampling=Sampling(top_p=0.9))
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .cached_model import CachedModel, CacheSession
+from .errors import GlowError, InputError
+
+PIECES = (32, 1)
+"""The numbers of prompt tokens of one call. There is a program for each."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """
+    The choice of a token by its logit. Without arguments, it is the most likely one.
+
+    Tokens are drawn with the probabilities `softmax(logits / temperature)`, of the `top_k` most
+    likely ones only (0 for all), and of the fewest whose probabilities have the sum `top_p`
+    (Holtzman et al. 2020). A `temperature` of 0 takes the most likely token.
+    """
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (self.temperature >= 0 and self.top_k >= 0 and 0 < self.top_p <= 1):
+            raise GlowError(
+                "expected a temperature and a top_k of at least 0, and a top_p above 0 and at "
+                f"most 1, found {self}"
+            )
+
+    def probabilities(self, logits: np.ndarray) -> np.ndarray:
+        """Returns the probabilities f64[vocabulary] with which tokens are drawn."""
+        if self.temperature == 0:
+            return np.eye(1, logits.size, int(logits.argmax()))[0]
+        scaled = (logits - logits.max()).astype(np.float64) / self.temperature
+        order = np.argsort(-scaled, kind="stable")
+        if self.top_k:
+            scaled[order[self.top_k :]] = -np.inf
+        found = np.exp(scaled)
+        found /= found.sum()
+        before = np.cumsum(found[order]) - found[order]
+        found[order[before >= self.top_p]] = 0
+        return found / found.sum()
+
+    def choose(self, logits: np.ndarray, rng: np.random.Generator) -> int:
+        """Returns a token for f32[vocabulary]. It draws one number from `rng`."""
+        bounds = np.cumsum(self.probabilities(logits))
+        place = int(np.searchsorted(bounds, rng.random() * bounds[-1], side="right"))
+        return min(place, logits.size - 1)
+
+
+def generate(
+    model: CachedModel,
+    prompts: Sequence[Sequence[int]],
+    most: int,
+    sampling: Sampling | None = None,
+    seed: int = 0,
+    stop: Collection[int] = (),
+    pieces: Sequence[int] = PIECES,
+) -> list[list[int]]:
+    """
+    Returns the tokens that follow each prompt: at most `most`, up to the first one in `stop`, which
+    is not part of them.
+
+    Prompts of one length run as one batch. The tokens of a prompt depend on the `seed` and its
+    number, not on the other prompts. `pieces` are the numbers of prompt tokens of one call, of
+    which one is 1. Raises InputError for an empty prompt, and what a call raises.
+    """
+    if any(len(prompt) == 0 for prompt in prompts):
+        raise InputError("expected prompts of at least one token, found an empty one")
+    found: list[list[int]] = [[] for _ in prompts]
+    for length in sorted({len(prompt) for prompt in prompts}):
+        chosen = [i for i, prompt in enumerate(prompts) if len(prompt) == length]
+        steps = stream(model, [prompts[i] for i in chosen], sampling, seed, pieces, chosen)
+        open_ones = set(chosen)
+        for _, tokens in zip(range(most), steps, strict=False):
+            for i, token in zip(chosen, tokens, strict=True):
+                if token in stop:
+                    open_ones.discard(i)
+                elif i in open_ones:
+                    found[i].append(token)
+            if not open_ones:
+                break
+    return found
+
+
+def stream(
+    model: CachedModel,
+    prompts: Sequence[Sequence[int]],
+    sampling: Sampling | None = None,
+    seed: int = 0,
+    pieces: Sequence[int] = PIECES,
+    numbers: Sequence[int] | None = None,
+) -> Iterator[list[int]]:
+    """
+    Yields the next token of each prompt, without end. Prompts have one length. `numbers` are those
+    from which random numbers follow, with `seed`; by default, 0 for the first prompt, and so on.
+    """
+    choice = sampling or Sampling()
+    streams = [np.random.default_rng([seed, n]) for n in numbers or range(len(prompts))]
+    ids = np.array(prompts, np.int64)
+    session = model.session(rows=ids.shape[1] + 1)
+    logits = _prompt(model, session, ids, pieces)
+    while True:
+        tokens = [choice.choose(row, rng) for row, rng in zip(logits, streams, strict=True)]
+        yield tokens
+        logits = _step(model, session, np.array(tokens, np.int64)[:, None])
+
+
+def _prompt(
+    model: CachedModel, session: CacheSession, ids: np.ndarray, pieces: Sequence[int]
+) -> np.ndarray:
+    """Runs all tokens of prompts in pieces and returns the logits behind the last one."""
+    if 1 not in pieces:
+        raise GlowError(f"expected pieces of which one is 1, found {list(pieces)}")
+    logits, start = np.empty(0), 0
+    while start < ids.shape[1]:
+        size = max(n for n in pieces if n <= ids.shape[1] - start)
+        logits = _step(model, session, ids[:, start : start + size])
+        start += size
+    return logits
+
+
+def _step(model: CachedModel, session: CacheSession, ids: np.ndarray) -> np.ndarray:
+    """Runs new tokens and returns the logits behind the last one, [batch, vocabulary]."""
+    batch, new = ids.shape
+    feed: dict[str, np.ndarray] = {}
+    for info in model.call_signature.inputs:
+        last = info.shape[-1] if info.shape else None
+        if last == model.total_symbol:
+            feed[info.name] = np.ones((batch, session.length + new), info.dtype)
+        elif last == model.new_symbol and "position" in info.name:
+            places = np.arange(session.length, session.length + new)
+            feed[info.name] = np.broadcast_to(places, ids.shape).astype(info.dtype)
+        elif last == model.new_symbol:
+            feed[info.name] = ids.astype(info.dtype)
+        else:
+            raise GlowError(
+                f"input {info.name!r} is neither tokens, nor their positions or mask: run a "
+                "session with it, and choose tokens with glow.generation.Sampling"
+            )
+    return session.run(None, feed)[0][:, -1]

@@ -1,0 +1,1 @@
+"""Caches of keys and values that a program keeps in memory of a fixed size."""

@@ -1,0 +1,148 @@
+"""Decoders whose caches of keys and values stay in memory of a session."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import glow
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from glow.cached_model import CachedModel
+from glow.tests.support.small_decoder import POSITIONS, VOCABULARY, no_past, small_decoder
+
+STATES = {"past_*": "present_*"}
+_ALIBI = """
+  distance = Sub(columns, rows_1)
+  slope = Cast<to = 1>(distance)
+  mask_1 = Add(mask_0, slope)
+"""
+
+
+def _compiled(model: onnx.ModelProto, backend: str = "cpu", **options) -> CachedModel:
+    found = glow.compile(model.SerializeToString(), backend, states=STATES, **options)
+    assert isinstance(found, CachedModel)
+    return found
+
+
+def _reference(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
+    return onnxruntime.InferenceSession(model.SerializeToString())
+
+
+def _expect_close(found: np.ndarray, want: object) -> None:
+    wanted = np.asarray(want)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-4 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_steps_equal_those_of_onnxruntime(masked: bool, rng: np.random.Generator):
+    """Through several buckets, with calls of one token and of several, and hidden tokens."""
+    network = small_decoder(rng, masked)
+    reference, batch = _reference(network), 2
+    session = _compiled(network, buckets=[7, 16, POSITIONS]).session()
+    state, names = no_past(network, batch), [o.name for o in network.graph.output]
+    hidden = np.ones((batch, POSITIONS), np.int64)
+    hidden[1, 1:3] = 0
+    for new in (3, 1, 1, 3, 1, 1, 1, 3, 1, 1):
+        feed = {"ids": rng.integers(0, VOCABULARY, (batch, new))}
+        if masked:
+            feed["attention_mask"] = hidden[:, : session.length + new]
+        logits, *presents = reference.run(None, {**feed, **state})
+        state = {f"past{n[7:]}": v for n, v in zip(names[1:], presents, strict=True)}
+        _expect_close(session.run(["logits"], feed)[0], logits)
+    assert session.length == 16
+
+
+def test_200_steps_equal_one_call(rng: np.random.Generator):
+    network = small_decoder(rng, layers=1)
+    wpe = next(i for i in network.graph.initializer if i.name == "wpe")
+    # so many that rows are sliced, not folded
+    table = rng.standard_normal((4096, wpe.dims[1]), np.float32)
+    wpe.CopyFrom(onnx.numpy_helper.from_array(table, "wpe"))
+    ids = rng.integers(0, VOCABULARY, (1, 200))
+    (whole, *_) = _reference(network).run(None, {"ids": ids, **no_past(network)})
+    session = _compiled(network, buckets=[256]).session()
+    steps = [session(ids[:, i : i + 1])[0] for i in range(200)]
+    _expect_close(np.concatenate(steps, 1), whole)
+
+
+def test_ten_threads_with_a_session_each(rng: np.random.Generator):
+    network = small_decoder(rng, layers=1)
+    model, reference = _compiled(network, buckets=[POSITIONS]), _reference(network)
+    ids = rng.integers(0, VOCABULARY, (10, 1, 30))
+    want = [reference.run(["logits"], {"ids": i, **no_past(network)})[0] for i in ids]
+
+    def run(own: np.ndarray) -> np.ndarray:
+        session = model.session()
+        return np.concatenate([session(own[:, i : i + 1])[0] for i in range(30)], 1)
+
+    with ThreadPoolExecutor(10) as pool:
+        for found, wanted in zip(pool.map(run, ids), want, strict=True):
+            _expect_close(found, wanted)
+    assert len(model.programs) == 1
+
+
+def test_sessions_fork_truncate_and_begin_anew(rng: np.random.Generator):
+    network = small_decoder(rng, layers=1)
+    model = _compiled(network, "interpreter", buckets=[16])
+    first, second = (rng.integers(0, VOCABULARY, (1, 4)) for _ in range(2))
+    session = model.session()
+    (begun,) = session(first)
+    fork = session.fork()
+    (continued,) = session(second)
+    np.testing.assert_array_equal(fork(second)[0], continued)
+    session.truncate(4)
+    np.testing.assert_array_equal(session(second)[0], continued)
+    session.reset()
+    np.testing.assert_array_equal(session(first)[0], begun)
+    assert not np.array_equal(begun, continued)
+
+
+def test_caches_are_changed_in_place(rng: np.random.Generator):
+    """No copy writes more of a cache than the new rows, and none is in the arena."""
+    model = _compiled(small_decoder(rng, layers=1), buckets=[32])
+    model.session()(ids=np.zeros((1, 1), np.int64))
+    (program,) = model.programs
+    text = str(program.model.stages["allocated"])
+    assert text.count('glow.qualifier = "inout"') == 2
+    lines = text.splitlines()
+    assert not any("1x32x2x5" in line for line in lines if "alloc_activation" in line)
+    copies = [line for line in lines if "copy @out %past" in line]
+    assert all("1x1x2x5" in line for line in copies)
+    assert "masked_attention" in text
+
+
+def test_what_depends_on_distances_is_refused(rng: np.random.Generator):
+    model = _compiled(small_decoder(rng, bias=_ALIBI, layers=1), "interpreter")
+    with pytest.raises(glow.UnsupportedError, match="distance between new and past rows"):
+        model.session()(ids=np.zeros((1, 1), np.int64))
+    # without a session it is the network as it was exported
+    (logits, *_) = model(
+        np.zeros((1, 3), np.int64), *no_past(small_decoder(rng, layers=1)).values()
+    )
+    assert logits.shape == (1, 3, VOCABULARY)
+
+
+def test_errors_name_what_is_wrong(rng: np.random.Generator):
+    network = small_decoder(rng, masked=True, layers=1)
+    content = network.SerializeToString()
+    for states, message in (
+        ({"passed_*": "present_*"}, "no input is called 'passed_\\*'"),
+        ({"past_*": "presents_*"}, "no output is called 'presents_0_k'"),
+        ({"past_*": "logits"}, "one `\\*` each"),
+    ):
+        with pytest.raises(glow.GlowError, match=message):
+            glow.compile(content, states=states)
+    with pytest.raises(glow.GlowError, match="buckets of symbol 'past'"):
+        glow.compile(content, states=STATES, buckets="pow3")
+    session = _compiled(network, "interpreter", buckets=[8]).session()
+    ids = np.zeros((1, 3), np.int64)
+    with pytest.raises(glow.InputError, match="symbol total is 4: expected 3"):
+        session(ids, np.ones((1, 4), np.int64))
+    session(ids, np.ones((1, 3), np.int64))
+    with pytest.raises(glow.InputError, match="symbol 'past' is 9, and its largest bucket is 8"):
+        session(np.zeros((1, 6), np.int64), np.ones((1, 9), np.int64))
+    with pytest.raises(glow.InputError, match="the session has sizes"):
+        session(np.zeros((2, 1), np.int64), np.ones((2, 4), np.int64))
+    assert session.length == 3

@@ -1,0 +1,76 @@
+"""Choice of tokens, and generation by a decoder."""
+
+from __future__ import annotations
+
+import glow
+import numpy as np
+import onnxruntime
+import pytest
+from glow.cached_model import CachedModel
+from glow.generation import Sampling, generate
+from glow.tests.support.small_decoder import VOCABULARY, no_past, small_decoder
+
+ALL = Sampling(temperature=1.0)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_greedy_tokens_are_those_of_whole_calls(masked: bool, rng: np.random.Generator):
+    network = small_decoder(rng, masked, layers=1)
+    content = network.SerializeToString()
+    model = glow.compile(content, states={"past_*": "present_*"}, buckets=[32])
+    assert isinstance(model, CachedModel)
+    prompts = [rng.integers(0, VOCABULARY, n).tolist() for n in (3, 6, 3)]
+    reference = onnxruntime.InferenceSession(content)
+    want: list[list[int]] = []
+    for prompt in prompts:
+        tokens = list(prompt)
+        for _ in range(7):
+            feed = {"ids": np.array([tokens]), **no_past(network)}
+            if masked:
+                feed["attention_mask"] = np.ones((1, len(tokens)), np.int64)
+            logits = np.asarray(reference.run(["logits"], feed)[0])
+            tokens.append(int(logits[0, -1].argmax()))
+        want.append(tokens[len(prompt) :])
+    assert generate(model, prompts, 7, pieces=(2, 1)) == want
+    stop = want[0][3]
+    found = generate(model, prompts, 7, stop=[stop], pieces=(2, 1))
+    assert found == [w[: w.index(stop)] if stop in w else w for w in want]
+    # what is drawn for a prompt does not depend on the others
+    several = generate(model, prompts, 5, ALL, seed=3, pieces=(2, 1))
+    assert generate(model, prompts[:1], 5, ALL, seed=3, pieces=(2, 1)) == several[:1]
+    with pytest.raises(glow.InputError, match="empty"):
+        generate(model, [[1], []], 3)
+    with pytest.raises(glow.GlowError, match="of which one is 1"):
+        generate(model, [[1]], 3, pieces=(2,))
+
+
+def test_probabilities(rng: np.random.Generator):
+    logits = rng.standard_normal(17).astype(np.float32) * 3
+    softmax = np.exp(logits.astype(np.float64))
+    softmax /= softmax.sum()
+    np.testing.assert_allclose(ALL.probabilities(logits), softmax, rtol=1e-5)
+    order = np.argsort(-logits)
+    for k in (1, 3, 17, 20):
+        found = Sampling(1.0, top_k=k).probabilities(logits)
+        assert set(np.flatnonzero(found)) == set(order[:k])
+        np.testing.assert_allclose(found.sum(), 1)
+    for p in (0.05, 0.5, 0.93):
+        found = Sampling(1.0, top_p=p).probabilities(logits)
+        count = int(np.searchsorted(np.cumsum(softmax[order]), p)) + 1
+        assert set(np.flatnonzero(found)) == set(order[:count])
+    sharp = Sampling(0.5).probabilities(logits)
+    np.testing.assert_allclose(sharp, softmax**2 / (softmax**2).sum(), rtol=1e-5)
+    assert Sampling().probabilities(logits)[order[0]] == 1
+
+
+def test_drawn_tokens_have_their_probabilities(rng: np.random.Generator):
+    logits = np.log(np.array([0.1, 0.2, 0.3, 0.4], np.float32))
+    counts = np.bincount([ALL.choose(logits, rng) for _ in range(4000)], minlength=4) / 4000
+    # five standard deviations of the largest one
+    np.testing.assert_allclose(counts, [0.1, 0.2, 0.3, 0.4], atol=5 * 0.5 / np.sqrt(4000))
+
+
+@pytest.mark.parametrize("wrong", [{"temperature": -1}, {"top_k": -1}, {"top_p": 0}, {"top_p": 2}])
+def test_wrong_sampling_is_refused(wrong: dict[str, float]):
+    with pytest.raises(glow.GlowError, match="expected a temperature"):
+        Sampling(**wrong)  # pyright: ignore[reportArgumentType]
