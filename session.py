@@ -13,7 +13,7 @@ from .interface.signature import Signature, TensorInfo
 
 
 class StatefulModel(Protocol):
-    """What a session needs of a model: `glow.CompiledModel`."""
+    """The part of `glow.CompiledModel` that a session needs."""
 
     def get_inputs(self) -> list[TensorInfo]: ...
 

@@ -27,7 +27,7 @@ class ConvertedBody:
     block: Block
     results: list[SSAValue]
     exceeded: Exceeded | None
-    """What says whether a loop in it had too many steps; None if that cannot be."""
+    """The value that says whether a loop in it had too many steps; None if that cannot be."""
 
     def types(self) -> list[Attribute]:
         """Returns the types of the results."""

@@ -53,7 +53,7 @@ class Indices:
     ascending: bool = False
     """Whether none may be smaller than the one before it."""
     what: str | None = None
-    """What the numbers are, in the plural, if not indices."""
+    """The kind of the numbers, in the plural, if not indices."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Exceeded:
-    """What says whether a loop would have had more steps than it may have."""
+    """The value that says whether a loop would have had more steps than it may have."""
 
     flag: SSAValue
     """i1[]."""

@@ -207,7 +207,7 @@ _RULES: Mapping[type[Node], _Rule] = {
     BroadcastOp: RowMasks._move,
     TransposeOp: RowMasks._move,
 }
-"""What operators do with rows of caches; other nodes may not use them, but on each element."""
+"""The use of rows of caches by operators; other nodes may use them on each element only."""
 
 
 def _axis(difference: Difference, value: SSAValue) -> RowAxis | None:
