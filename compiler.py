@@ -56,36 +56,34 @@ def compile(
     """
     Compiles a network for a backend.
 
-    - `model`: the path of an ONNX file or of a file of the graph dialect (`.mlir`, `.glow`), the
-      bytes of an ONNX file, an `onnx.ModelProto`, or a module of the graph dialect, which is not
-      modified. Compilation continues after the stage of a file from `CompiledModel.dump_stages`.
-      An ONNX model with symbolic dimensions is compiled when it is called, for the sizes of the
-      inputs, as is one with inputs whose values decide shapes; until then, an `onnx.ModelProto`
-      must not change. A model whose shapes follow from values that it computes is cut there
-      (`glow.cut_model.CutModel`). A model with sequences or optional values takes and returns lists
-      of arrays, and None (`glow.nested_model.NestedModel`).
+    - `model`: the path of an ONNX file, of a file of the graph dialect (`.mlir`, `.glow`), or of a
+      stage (`CompiledModel.dump_stages`), after which compilation continues; the bytes of an ONNX
+      file; an `onnx.ModelProto`; or a module, which is not modified. A model with symbolic
+      dimensions, or with inputs whose values decide shapes, is compiled when it is called
+      (`CompiledModel.specialize` compiles it before); an `onnx.ModelProto` must not change until
+      then. `glow.cut_model` explains shapes from computed values, `glow.nested_model` sequences.
     - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with its own
-      options. `threads` run the network together. The other `options` are those of the backend;
-      those of `cpu` are the fields of `glow.runtime.cpu_options.CpuOptions`.
-    - `symbols`: sizes of symbolic dimensions of an ONNX model, such as `{"batch": 4}`, which are
-      fixed, or the range that inputs may have, such as `{"batch": (1, 64)}`. Sizes that are not
-      fixed are taken from the inputs of each call.
+      options. `threads` is the number of threads that run the network together. The other `options`
+      are those of the backend, such as the fields of `glow.runtime.cpu_options.CpuOptions`.
+    - `symbols`: sizes of symbolic dimensions of an ONNX model (`{"batch": 4}`), or the ranges that
+      inputs may have (`{"batch": (1, 64)}`). Other sizes are those of the inputs of each call.
     - `max_specializations`: the largest number of programs for such sizes and values that are kept:
       those that were used last, with at most `max_specialization_bytes` of activations.
     - `buckets`: sizes that inputs are padded to with zeros: `"pow2"` or a list, for all symbols or
       by symbol (`{"sequence": "pow2"}`). The network needs masks for that; a call checks this.
-    - `cache`: whether compiled code and packed weights are kept on disk, for the next compilation
-      of the same ONNX file or bytes: False, a directory, or True for the default directory
-      (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory).
-    - `verify`: whether all IR is checked after each pass (slow); None for all but kernels.
-    - `states`: inputs that keep their values between calls of a session (see `glow.states`).
+    - `cache`: whether compiled code and packed weights are kept on disk: True for the default
+      directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
+      directory. An ONNX file, or its bytes, that was compiled before starts from there at once.
+    - `verify`: the IR that is checked after each pass: True for all of it, None for all but kernels.
+    - `states`: inputs that keep their values between calls of a session, with the outputs that are
+      their next values, such as `{"past_*": "present_*"}` (see `glow.states`).
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
     - `progress`: called with a `glow.runtime.stages.Progress` by the thread that compiles, when a
       stage begins and when kernels are finished. An exception ends the compilation.
 
     Raises ModelError for a model that cannot be read, UnsupportedError for one that needs operators
-    or types that are missing (it lists all of them), CompileError if a pass fails, and GlowError
-    for wrong options.
+    or types that are missing (all are listed), CompileError if a pass fails, and GlowError for
+    wrong options.
     """
     sizes, ranges = checked_ranges(symbols)
     limits = _limits(max_specializations, max_specialization_bytes)

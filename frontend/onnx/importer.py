@@ -70,8 +70,7 @@ def import_onnx(
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect:
-    ValuesNeededError if all would be well with the values of further inputs, and CutNeededError if
-    all would be well with values that the model computes.
+    ValuesNeededError if values of inputs are missing, CutNeededError if computed values are.
     """
     loaded = load_model(model)
     sizes = symbols or {}

@@ -263,6 +263,12 @@ class Kernel:
         else:
             self.map(dims, write, (read,), convert(X, element))
 
+    def copied(self, view: View, element: Attribute) -> View:
+        """Returns a dense copy in temporary memory, converted to an element type."""
+        copied, dims = self.scratch(view.shape, element), view_dims(view)
+        self.copy(dims, copied[dims], view[dims])
+        return copied
+
     def touch(self, dims: Sequence[Dim], read: Access) -> None:
         """Prefetches the elements that a later nest reads."""
         self.nest(Nest(tuple(dims), (), Body((), ()), (read,)))

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.ir import Attribute
-
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.operator import Call
-from ..registry import Kernel, kernel, total, view_dims
+from ..registry import Kernel, kernel, total
 from ..schedules.blocking import copies_by_group
 from .padding import PaddedCopy, Source, Windows, without_gaps
 
@@ -41,7 +39,9 @@ def convolution(k: Kernel) -> None:
     """
     windows, x = without_gaps(_windows(k.call, k.result.shape[2:]), k.operands[0])
     n = Dim("n", x.shape[0])
-    filters = _computed(k, k.operands[1])
+    filters, computed = k.operands[1], compute_type(k.operands[1].element)
+    if filters.element != computed:
+        filters = k.copied(filters, computed)  # so that inner loops need no conversion
     if windows.inside and windows.strides[-1] == 1 and x.strides[-1] in (0, 1):
         _direct(k, [n], [n], Source(windows, x, 0), filters)
         return
@@ -96,14 +96,3 @@ def _direct(
         operands=[bias[[channel]]],
         value=X + Y,
     )
-
-
-def _computed(k: Kernel, view: View) -> View:
-    """Returns the array in its compute type, so that inner loops need no conversion."""
-    element: Attribute = compute_type(view.element)
-    if element == view.element:
-        return view
-    copied = k.scratch(view.shape, element)
-    dims = view_dims(view)
-    k.copy(dims, copied[dims], view[dims])
-    return copied

@@ -59,10 +59,7 @@ def _widen(k: Kernel) -> None:
     stored = storage_type(x.element)
     is_byte = isinstance(stored, IntegerType) and stored.width.data == 8
     if is_byte and k.operands[1].shape[-1] == _PAIR:
-        wide = k.scratch(x.shape, i16)
-        dims = view_dims(x)
-        k.copy(dims, wide[dims], x[dims])
-        k.operands = [wide, *rest]
+        k.operands = [k.copied(x, i16), *rest]
 
 
 def _panels(k: Kernel, ob: Dim | int, count: int) -> None:

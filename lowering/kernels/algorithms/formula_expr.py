@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import f64, i32, i64
+from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Attribute
 
 from ....glow_dialects.formula.ranges import interval
@@ -18,11 +18,15 @@ from ....glow_dialects.formula.statement import (
     Read,
     Reduce,
     Term,
+    points,
     walk,
 )
 from ....glow_dialects.glow_nest.affine import Access
 from ....glow_dialects.scalar import Expr, Primitive, apply, convert, select, sqrt
+from ..codegen.types import bits, memory_type
 
+_EXACT_IN_F32 = 1 << 24
+"""Up to this number, f32 has all integers."""
 Argument = Callable[["LoopValue | Read"], Access]
 """The place where an element, or the value of a loop variable, is read."""
 
@@ -40,6 +44,28 @@ def element_of_term(term: Term) -> Attribute:
     if isinstance(term.type, Attribute):
         return term.type
     return f64 if term.type is NumberKind.REAL else integer_type(term)
+
+
+def factors_of(term: Reduce) -> tuple[Read, Read] | None:
+    """Returns the elements whose products a reduction combines; None if it combines others."""
+    if not (isinstance(term.body, Apply) and term.body.kind is Primitive.MUL):
+        return None
+    a, b = (
+        f.operand if isinstance(f, Convert) and f.type == i32 else f for f in term.body.arguments
+    )
+    return (a, b) if isinstance(a, Read) and isinstance(b, Read) else None
+
+
+def sum_type(term: Reduce) -> Attribute:
+    """
+    Returns the type in which a reduction computes: f32 for sums of products of narrow integers, as
+    long as it holds each sum exactly.
+    """
+    element, factors = element_of_term(term), factors_of(term)
+    if element != i32 or term.combine is not Primitive.ADD or factors is None:
+        return element
+    width = sum(bits(memory_type(element_of_term(f))) for f in factors)
+    return f32 if points(term.over) << (width - 1) <= _EXACT_IN_F32 else element
 
 
 class Expressions:
@@ -70,7 +96,9 @@ class Expressions:
                 return Expr.constant(term.value, self._type(term))
             case Reduce():
                 assert term is self._reduction
-                return self._whole(term, Expr.argument(0), element_of_term(term))
+                value, element = Expr.argument(0), element_of_term(term)
+                value = value if sum_type(term) == element else convert(value, element)
+                return self._whole(term, value, element)
             case LoopValue() | Read():
                 return self._read(term)
             case Convert():

@@ -41,11 +41,11 @@ def matmul(k: Kernel) -> None:
     size = element_bytes(rhs.element)
     if lhs.rank == 2 and repays_packing(k.machine, rows, terms * columns * size):
         if lhs.strides[-1] != 1:
-            lhs = _dense(k, lhs)
+            lhs = k.copied(lhs, lhs.element)
         _by_panels(k, lhs, _in_panels(k, rhs), columns)
         return
     if rhs.strides[-1] != 1 and repays_transposing(rows, terms):
-        rhs = _dense(k, rhs)
+        rhs = k.copied(rhs, rhs.element)
     i, j, t = Dim("i", rows), Dim("j", columns), Dim("t", terms)
     element = compute_type(k.element)
     reduction = total(Combine.ADD, element, lhs[[*batch, i, t]], rhs[[*batch, t, j]])
@@ -128,10 +128,3 @@ def _swapped(view: View) -> View:
     order = (*range(view.rank - 2), view.rank - 1, view.rank - 2)
     shape = tuple(view.shape[d] for d in order)
     return View(view.buffer, shape, tuple(view.strides[d] for d in order), view.offset)
-
-
-def _dense(k: Kernel, view: View) -> View:
-    copied = k.scratch(view.shape, view.element)
-    dims = view_dims(view)
-    k.copy(dims, copied[dims], view[dims])
-    return copied

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.generic import GenericOp
+from glow.glow_dialects.glow.matrix import FullyConnectedOp
 from glow.tests.support.operator_kernels import check
 from numpy.random import Generator
 
@@ -73,3 +74,12 @@ def values(rng: Generator, shape: Any) -> np.ndarray:
 def test_kernels_of_formulas(case: tuple[str, Shapes], rng: Generator):
     formula, shapes = case
     check(GenericOp, *(values(rng, shape) for shape in shapes), formula=formula)
+
+
+@pytest.mark.parametrize("terms", [511, 512, 513, 1030])
+def test_sums_of_products_of_bytes_are_exact(terms: int):
+    """Up to 512 terms, f32 holds each sum; the largest ones are sums of extreme numbers."""
+    x = np.full((3, terms), 255, np.uint8)
+    weights = np.full((5, terms), -128, np.int8)
+    x[1, ::7], weights[2, ::3] = 254, 127
+    check(FullyConnectedOp, x, weights, np.arange(5, dtype=np.int32), tolerance=0)
