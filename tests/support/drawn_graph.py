@@ -19,7 +19,7 @@ from glow.glow_dialects.elements import (
     storage_type,
     stored_values,
 )
-from glow.glow_dialects.glow.base import Node
+from glow.glow_dialects.glow.base import DataParallel, Node
 from glow.glow_dialects.glow.constant import SplatOp
 from glow.glow_dialects.operator import element_of, shape_of, with_shape
 from glow.glow_dialects.quant import QuantizedType
@@ -222,12 +222,17 @@ class DrawnGraph:
         if prod(shape_of(node.results[0].type)) > 4 * MOST_ELEMENTS:
             raise Refused("too large")
         runs: list[np.ndarray] = []
+        rounds = False
         for run in range(1 + RUNS):
             arrays = [self.runs[o][run] for o in node.operands]
+            if run and rounds and not isinstance(node, DataParallel):
+                # what is computed inside of it rounds too
+                arrays = [_moved(a, run - 1, self.rng) for a in arrays]
             (array,) = evaluate(node.call, arrays)
             runs.append(array)
+            rounds = rounds or _rounds(array, arrays)
         _expect_stable(runs)
-        if _rounds(runs[0], [self.runs[o][0] for o in node.operands]):
+        if rounds:
             runs = [runs[0], *(_moved(a, i, self.rng) for i, a in enumerate(runs[1:]))]
         return runs
 
@@ -327,6 +332,8 @@ def _rounds(result: np.ndarray, operands: Sequence[np.ndarray]) -> bool:
 
 def _moved(array: np.ndarray, run: int, rng: np.random.Generator) -> np.ndarray:
     """Returns floats some units up, in the next run down, in all others either."""
+    if array.dtype.kind in "iub" or array.dtype.itemsize == 1:
+        return array
     if run < 2:
         ends = np.full(array.shape, np.inf if run else -np.inf)
     else:
