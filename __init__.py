@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         QuantizationError,
         QueueFullError,
         RejectedError,
+        SanitizerError,
         UnsupportedError,
     )
     from .host import HostManager
@@ -57,6 +58,7 @@ _EXPORTS = {
     "QuantizationError": "errors",
     "QueueFullError": "errors",
     "RejectedError": "errors",
+    "SanitizerError": "errors",
     "UnsupportedError": "errors",
     "Trainer": "training.trainer",
 }
@@ -75,6 +77,7 @@ __all__ = [
     "QuantizationError",
     "QueueFullError",
     "RejectedError",
+    "SanitizerError",
     "Trainer",
     "UnsupportedError",
     "compile",
