@@ -58,9 +58,9 @@ def violation(stages: Mapping[str, ModuleOp], call: int, access: int, place: int
     about = accesses_of(main_function(stages["kernels"]))[access]
     calls = in_order(main_function(stages["scheduled"]).body.block)
     op = [op for op in calls if isinstance(op, CallOp)][call]
-    written = [v.name_hint for v in op.written() if v.name_hint]
+    names = ", ".join(v.name_hint for v in op.written() if v.name_hint) or "a value"
     return (
-        f"kernel {text_of(about.data['kernel'])}, which computes {', '.join(written) or 'a value'}: "
+        f"kernel {text_of(about.data['kernel'])}, which computes {names}: "
         f"a {text_of(about.data['kind'])} at element {place} is outside of {_buffer(op, about)}"
     )
 
