@@ -14,10 +14,10 @@ from xdsl.utils.exceptions import VerifyException
 from ....errors import GlowError, UnsupportedError
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.control import WithBodies, YieldOp
-from ....glow_dialects.operator import text_of
+from ....glow_dialects.operator import element_of, text_of
 from ..problems import Unsupported
 from .control import info, renamed, write_control
-from .writer import EXPORTERS, Writer
+from .writer import EXPORTERS, Writer, code_of
 
 IR_VERSION = 10
 
