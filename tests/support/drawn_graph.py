@@ -147,7 +147,8 @@ class DrawnGraph:
             wide = np.int64 if least < 0 else np.uint64
             return self.rng.integers(least, most, shape, wide, endpoint=True).astype(dtype)
         if low is None or high is None:
-            return self.rng.uniform(*self.pick(RANGES), shape).astype(dtype)
+            least, most = self.pick(RANGES)
+            return self.rng.uniform(least, most, shape).astype(dtype)
         return self.rng.uniform(low, high, shape).astype(dtype)
 
     def operand(
