@@ -118,7 +118,7 @@ class DrawnGraph:
         axes = [d for d, size in enumerate(shape) if size]
         if axes and self.int(0, 3) == 3:
             axis = self.pick(axes)
-            scales = [float(s) for s in np.float16(self.rng.uniform(0.02, 0.2, shape[axis]))]
+            scales = self.rng.uniform(0.02, 0.2, shape[axis]).astype(np.float16).tolist()
             return QuantizedType(storage, expressed, scales, [point] * len(scales), axis)
         return QuantizedType(storage, expressed, self.pick([0.0625, 0.1, 0.03]), point)
 
@@ -147,7 +147,8 @@ class DrawnGraph:
             wide = np.int64 if least < 0 else np.uint64
             return self.rng.integers(least, most, shape, wide, endpoint=True).astype(dtype)
         if low is None or high is None:
-            low, high = self.pick(RANGES)
+            least, most = self.pick(RANGES)
+            return self.rng.uniform(least, most, shape).astype(dtype)
         return self.rng.uniform(low, high, shape).astype(dtype)
 
     def operand(

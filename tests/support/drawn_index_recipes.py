@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 from glow.glow_dialects.elements import compute_type
@@ -102,7 +103,7 @@ def recurrent_layer(g: DrawnGraph, operator: type[Node]) -> Node:
         operands.append(g.operand(i1, [steps, batch]))
     names = ("Tanh", "Sigmoid", "Relu", "Softsign", "Elu(0.5)", "HardSigmoid(0.2,0.5)")
     functions = " ".join(g.pick(names) for _ in range(operator.ACTIVATIONS))
-    flags = {
+    flags: dict[str, Any] = {
         name: g.flip()
         for name in ("input_forget", "reset_after", "reverse")
         if name in operator.get_irdl_definition().properties

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod, sqrt
+from typing import Any
 
 from glow.glow_dialects.elements import storage_type
 from glow.glow_dialects.glow import attention, matrix, normalization, pooling, shape
@@ -199,7 +200,7 @@ def determinant(g: DrawnGraph, operator: type[Node]) -> Node:
     return operator.of(g.operand(g.element(FLOATS), [*g.shape(g.int(0, 1)), rows, rows]))
 
 
-def geometry(g: DrawnGraph, sizes: tuple[int, ...]) -> tuple[list[int], dict[str, list[int]]]:
+def geometry(g: DrawnGraph, sizes: tuple[int, ...]) -> tuple[list[int], dict[str, Any]]:
     """Returns a kernel for spatial dimensions, and paddings, dilations and strides."""
     pads = [g.int(0, 2) for _ in range(2 * len(sizes))]
     room = [s + pads[d] + pads[d + len(sizes)] for d, s in enumerate(sizes)]
@@ -238,14 +239,14 @@ def transposed_convolution(g: DrawnGraph, operator: type[Node]) -> Node:
 def windowed(g: DrawnGraph, operator: type[Node]) -> Node:
     x = g.some((*FLOATS, *INTEGERS), (4, 3, 5))
     kernel, window = geometry(g, shape_of(x.type)[2:])
-    flags = {"ceil_mode": g.flip()}
+    flags: dict[str, Any] = {"ceil_mode": g.flip()}
     if operator is pooling.MaxPoolPlacesOp:
         pooled = g.node(pooling.MaxPoolOp.of(x, kernel=kernel, **window, **flags))
         flags["column_major"] = g.flip()
         return operator.of(x, pooled, kernel=kernel, **window, **flags)
     if "count_include_pad" in operator.get_irdl_definition().properties:
         flags["count_include_pad"] = g.flip()
-    more = {"p": g.int(1, 3)} if operator is pooling.LpPoolOp else {}
+    more: dict[str, Any] = {"p": g.int(1, 3)} if operator is pooling.LpPoolOp else {}
     return operator.of(x, kernel=kernel, **window, **flags, **more)
 
 
@@ -254,7 +255,7 @@ def fold(g: DrawnGraph, operator: type[Node]) -> Node:
     n = g.int(1, 2)
     dims = [g.int(1, 3), g.int(1, 5), *(g.int(1, 4) for _ in range(2 * n))]
     image = [g.pick((5, 3, 9)) for _ in range(n)]
-    numbers = {
+    numbers: dict[str, Any] = {
         "strides": [g.int(1, 3) for _ in range(n)],
         "dilations": [g.int(1, 2) for _ in range(n)],
         "low": [g.int(0, 2) for _ in range(n)],

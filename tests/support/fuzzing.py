@@ -54,7 +54,7 @@ class Drawn:
 
 @dataclass
 class Report:
-    """What was compared so far."""
+    """The graphs that were compared so far."""
 
     compiled: int = 0
     exported: int = 0

@@ -1,4 +1,4 @@
-"""What random graphs over all operators have found (`glow.tests.fuzz`), each as a small graph."""
+"""Small graphs for the bugs that random ones over all operators have found (`glow.tests.fuzz`)."""
 
 from __future__ import annotations
 
