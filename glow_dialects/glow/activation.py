@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i1
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, f64, i1
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
+from ..elements import highest, lowest
 from ..operator import Call
 from ..python_values import to_python
 from ..scalar import Expr, Primitive, apply, erf, exp, log, maximum, minimum, select, tanh
@@ -93,7 +94,8 @@ class PReluOp(FloatBinary):
 @irdl_op_definition
 class ClipOp(Unary):
     """
-    Limits to `[min, max]`; an absent bound is infinite. NaN stays NaN.
+    Limits to `[min, max]`; an absent bound is infinite. NaN stays NaN. An integer type that does
+    not have a bound takes its nearest number instead.
 
     ```mlir
     %r = glow.clip %x min 0.0 max 6.0 : (tensor<4xf32>) -> tensor<4xf32>
@@ -107,9 +109,16 @@ class ClipOp(Unary):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        low, high = (call.properties.get(n) for n in ("min", "max"))
-        clipped = X if low is None else maximum(X, to_python(low))
-        return clipped if high is None else minimum(clipped, to_python(high))
+        low, high = (_bound(call, n) for n in ("min", "max"))
+        clipped = X if low is None else maximum(X, low)
+        return clipped if high is None else minimum(clipped, high)
+
+
+def _bound(call: Call, name: str) -> int | float | None:
+    given, element = call.properties.get(name), call.element(0)
+    if given is None or not isinstance(element, IntegerType):
+        return None if given is None else to_python(given)
+    return min(max(to_python(given), lowest(element)), highest(element))
 
 
 @irdl_op_definition

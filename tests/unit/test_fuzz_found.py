@@ -62,3 +62,18 @@ def test_a_transposed_convolution_of_no_channels_is_its_bias(
     empty = np.zeros((2, 0, 3), np.float32), np.zeros((0, 3, 2), np.float32)
     (found,) = glow.compile(graph, backend=backend, cache=False)(*empty, b)
     np.testing.assert_array_equal(found, np.broadcast_to(b[:, None], (2, 3, 4)))
+
+
+@pytest.mark.parametrize("backend", ["cpu", "interpreter"])
+def test_bounds_that_the_type_lacks_are_its_nearest_numbers(backend: str) -> None:
+    graph = parsed("""
+    func.func @main(%x: tensor<4xui8>) -> (tensor<4xui8>, tensor<4xui8>) {
+      %low = glow.clip %x min 0 max -1 : (tensor<4xui8>) -> tensor<4xui8>
+      %all = glow.clip %x min -3 max 300 : (tensor<4xui8>) -> tensor<4xui8>
+      func.return %low, %all : tensor<4xui8>, tensor<4xui8>
+    }
+    """)
+    x = np.array([0, 1, 7, 200], np.uint8)
+    low, same = glow.compile(graph, backend=backend, cache=False)(x)
+    np.testing.assert_array_equal(low, np.zeros(4, np.uint8))
+    np.testing.assert_array_equal(same, x)
