@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional as f
+import torch  # pyright: ignore[reportMissingImports]
+from torch import Tensor, nn  # pyright: ignore[reportMissingImports]
+from torch.nn import functional as f  # pyright: ignore[reportMissingImports]
 
 
 class DigitsCnn(nn.Module):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import glow
 import numpy as np
-import torch
+import torch  # pyright: ignore[reportMissingImports]
 from glow import nn
 from glow.training import SGD
 from rich.console import Console

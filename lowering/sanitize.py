@@ -59,10 +59,8 @@ NOTE = "glow_note_violation"
 """The function that notes the first violation."""
 _INDEX = IndexType()
 _RECORD_TYPE = MemRefType(i64, [RECORD])
-_Access: TypeAlias = (
-    "memref.LoadOp | memref.StoreOp | vector.LoadOp | vector.StoreOp | vector.MaskedStoreOp"
-    " | glow_vec.GatherOp"
-)
+_Load: TypeAlias = "memref.LoadOp | vector.LoadOp | glow_vec.GatherOp"
+_Access: TypeAlias = "_Load | memref.StoreOp | vector.StoreOp | vector.MaskedStoreOp"
 _ACCESSES = (
     *(memref.LoadOp, memref.StoreOp, vector.LoadOp, vector.StoreOp),
     *(vector.MaskedStoreOp, glow_vec.GatherOp),
@@ -222,8 +220,10 @@ class _Guard:
                 if not isinstance(owner, arith.ConstantOp):
                     raise CompileError(f"expected constant offsets to check {op.name}")
                 assert isinstance(owner.value, DenseIntOrFPElementsAttr)
-                offsets = [int(v) for v in owner.value.get_values()]
+                offsets = [v for v in owner.value.get_values() if isinstance(v, int)]
                 return min(0, *offsets), max(offsets) + 1
+            case other:
+                raise CompileError(f"expected an access to check, found {other.name}")
 
     def _add(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         op = kind.create(operands=[a, b], result_types=[_INDEX])
