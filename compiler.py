@@ -74,7 +74,7 @@ def compile(
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
       directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
       directory. An ONNX file, or its bytes, that was compiled before starts from there at once.
-    - `verify`: the IR that is checked after each pass: True for all of it, None for all but kernels.
+    - `verify`: the IR that is checked after each pass: all (True), none, or all but kernels (None).
     - `states`: inputs that keep their values between calls of a session, with the outputs that are
       their next values, such as `{"past_*": "present_*"}` (see `glow.states`).
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
