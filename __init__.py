@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         QuantizationError,
         QueueFullError,
         RejectedError,
+        SanitizerError,
         UnsupportedError,
     )
     from .host import HostManager
@@ -60,6 +61,7 @@ _EXPORTS = {
     "QuantizationError": "errors",
     "QueueFullError": "errors",
     "RejectedError": "errors",
+    "SanitizerError": "errors",
     "UnsupportedError": "errors",
     "Trainer": "training.trainer",
 }
@@ -79,6 +81,7 @@ __all__ = [
     "QuantizationError",
     "QueueFullError",
     "RejectedError",
+    "SanitizerError",
     "Trainer",
     "UnsupportedError",
     "compile",

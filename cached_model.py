@@ -86,6 +86,11 @@ class CachedModel(SymbolicModel):
         return self._cached.get((tuple(sorted({**self._fixed, **sizes}.items())), rows, new))
 
     @property
+    def past_symbol(self) -> str:
+        """The symbol that is the number of tokens before a call."""
+        return self._programs.symbols.past
+
+    @property
     def new_symbol(self) -> str:
         """The symbol that is the number of new tokens of a call."""
         return self._programs.symbols.new

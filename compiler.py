@@ -74,29 +74,43 @@ def compile(
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
       directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
       directory. An ONNX file, or its bytes, that was compiled before starts from there at once.
-    - `verify`: the IR that is checked after each pass: all (True), none, or all but kernels (None).
+    - `verify`: the IR that is checked after each pass: True for all, None for all but kernels.
     - `states`: inputs that keep their values between calls of a session, with the outputs that are
       their next values, such as `{"past_*": "present_*"}` (see `glow.states`).
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
-    - `progress`: called with a `glow.runtime.stages.Progress` when a stage of compilation begins
-      and when kernels are finished, by the thread that compiles. An exception ends the compilation.
+    - `progress`: called with a `glow.runtime.stages.Progress` by the thread that compiles, when a
+      stage begins and when kernels are finished. An exception ends the compilation.
 
     Raises ModelError for a model that cannot be read, UnsupportedError for one that needs operators
     or types that are missing (all are listed), CompileError if a pass fails, and GlowError for
     wrong options.
     """
     sizes, ranges = checked_ranges(symbols)
-    expect_cache(cache)
-    expect_verify(verify)
-    limit = at_least_one("max_specializations", max_specializations)
-    limit_bytes = _at_least_one("max_specialization_bytes", max_specialization_bytes)
-    most = _at_least_one("max_elements", max_elements)
+    limits = _limits(max_specializations, max_specialization_bytes)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
-    job = Compilation(CompilationRequest(model, target, most, verify, progress))
-    rules = SpecializationRules(limit, limit_bytes, ranges, buckets)
-    if states:
-        return _with_states(job, target, sizes, rules, states)
-    return _any_model(job, target, sizes, rules)
+    job = Compilation(_request(model, target, max_elements, verify, progress))
+    rules = SpecializationRules(*limits, ranges, buckets)
+    return _any_model(job, target, sizes, rules, states)
+
+
+def _limits(count: int, size: int | None) -> tuple[int, int | None]:
+    """Returns the largest number and size of programs. Raises GlowError for wrong ones."""
+    return (
+        at_least_one("max_specializations", count),
+        _at_least_one("max_specialization_bytes", size),
+    )
+
+
+def _request(
+    model: Model,
+    target: Backend,
+    max_elements: int | None,
+    verify: bool | None,
+    progress: Callable[[Progress], None] | None,
+) -> CompilationRequest:
+    expect_verify(verify)
+    most = _at_least_one("max_elements", max_elements)
+    return CompilationRequest(model, target, most, verify, progress)
 
 
 def _at_least_one(name: str, value: int | None) -> int | None:
@@ -104,12 +118,18 @@ def _at_least_one(name: str, value: int | None) -> int | None:
 
 
 def _any_model(
-    job: Compilation, target: Backend, sizes: Mapping[str, int], rules: SpecializationRules
+    job: Compilation,
+    target: Backend,
+    sizes: Mapping[str, int],
+    rules: SpecializationRules,
+    states: Mapping[str, str] | None,
 ) -> CompiledModel:
     """
-    Returns a model of tensors, sequences or optional values. Raises GlowError if `rules` name
-    symbols of one that has none.
+    Returns a model of tensors, sequences or optional values, or one with `states`. Raises GlowError
+    if `rules` name symbols of one that has none.
     """
+    if states:
+        return _with_states(job, target, sizes, rules, states)
     try:
         model = _compiled(job, target, sizes, rules)
     except UnsupportedError:
@@ -205,6 +225,7 @@ def _joined(
 def _backend(
     backend: str | Backend, threads: int, cache: bool | str | Path, options: Mapping[str, object]
 ) -> Backend:
+    expect_cache(cache)
     if not isinstance(backend, Backend):
         return find_backend(backend, cache=cache, threads=threads, **options)
     if given_options(options):

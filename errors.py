@@ -60,6 +60,10 @@ class IndexRangeError(GlowError):
     """An index that a network computes and that is out of its range. The outputs are not valid."""
 
 
+class SanitizerError(GlowError):
+    """A kernel that reads or writes beyond a buffer: a bug of the compiler."""
+
+
 class CompileError(GlowError):
     """A module that a pass or a lowering cannot handle."""
 

@@ -239,6 +239,8 @@ class Timings:
     """The same for keys as they are, all at once."""
     least_packed_queries: int = 16
     """Positions of a query that repay packing keys and values into panels."""
+    least_packed_steps: int = 16
+    """Steps of a recurrent layer that repay packing its weights into panels."""
     rows_ahead: int = 16
     """How many rows that indices name are prefetched before they are added."""
     narrow_panel_vectors: int = 2

@@ -38,7 +38,7 @@ class IndexRange:
     ascending: bool = False
     """Whether none is smaller than the one before it."""
     what: str = "indices"
-    """The kind of the numbers, in the plural."""
+    """The name of the numbers, in the plural."""
 
     def problem(self, array: np.ndarray) -> str | None:
         """Returns what is wrong with the indices in an array, as `expected ..., found ...`."""

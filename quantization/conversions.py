@@ -18,6 +18,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..glow_dialects.elements import is_float, is_integer
 from ..glow_dialects.glow.base import DataParallel, Node
+from ..glow_dialects.glow.control import WithBodies
 from ..glow_dialects.glow.logic import CastOp
 from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, StorageCastOp
 from ..glow_dialects.glow.shape import BroadcastOp
@@ -165,7 +166,7 @@ def _maker(value: SSAValue) -> str | Node:
             return BEHIND_PRODUCT
         case (DataParallel() | BroadcastOp()) as node:
             return node
-        case Node() as node:
+        case (Node() | WithBodies()) as node:
             return f"{node.name}, computed in float"
         case _:
             assert isinstance(value, BlockArgument)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..errors import GlowError
 from ..glow_dialects.plan_attributes import WEIGHTS_SIZE
 from ..interface.signature import TensorInfo
 from ..lowering import threads as layout
@@ -96,6 +97,9 @@ def write_bundle(stages: Stages, backend: CpuBackend, folder: Path) -> list[Path
 def _header(stages: Stages, backend: CpuBackend, weights: int) -> str:
     target, threads = backend.target(), backend.threads
     signature = signature_of(stages["imported"])
+    if signature.states:
+        names = ", ".join(signature.inputs[i].name for i in signature.states)
+        raise GlowError(f"C programs have no states yet: {names}; compile without `states`")
     functions = _SINGLE if threads == 1 else _SEVERAL.format(team=layout.team_bytes(threads))
     return _HEADER.format(
         cpu=target.cpu,

@@ -104,7 +104,7 @@ class CpuBackend(Backend):
 
     def restore(self, source: ModelSource) -> Restored | None:
         cache, target = self.cache, self.target()
-        if cache is None or target.missing_here():
+        if cache is None or self.options.sanitize or target.missing_here():
             return None
         found = find_program(cache, source, self._details(target))
         if found is None:
@@ -172,7 +172,7 @@ class CpuBackend(Backend):
     def remember(
         self, source: ModelSource, stages: Mapping[str, ModuleOp], program: Program
     ) -> None:
-        if self.cache is None or not isinstance(program, CpuProgram):
+        if self.cache is None or self.options.sanitize or not isinstance(program, CpuProgram):
             return
         saved, details = _compiler().saved_program(stages, program), self._details(self.target())
         store_program(self.cache, source, details, saved, program.weights.data)

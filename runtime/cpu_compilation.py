@@ -40,6 +40,7 @@ from .gil_switch import short_gil_switch
 from .jit import object_key, object_of, support_object
 from .memory_plan import function_bytes, plan_of
 from .program_plan import LinkPlan
+from .sanitized_program import SanitizedProgram
 from .saved_program import SavedProgram
 from .signature import main_function, signature_of
 from .stages import Progress, Stages
@@ -89,6 +90,8 @@ class CpuCompilation:
         run = linked(objects, self._options, self._target)
         weights = shared_segment(key, own)
         signature = signature_of(first_module(self._stages))
+        if self._options.sanitize:
+            return SanitizedProgram(run, weights, key, plan, signature, self._stages)
         return CpuProgram(run, weights, key, plan, signature)
 
     def objects(self) -> Sequence[bytes]:
@@ -100,7 +103,7 @@ class CpuCompilation:
     def _objects(self) -> tuple[Sequence[bytes], LinkPlan]:
         """Returns the objects of the program, generated or from the cache, and their keys."""
         cache, options = self._cache, self._options
-        if cache is None:
+        if cache is None or options.sanitize:
             return self._generate()
         allocated = planned_module(self._stages)
         key = program_cache.program_key(

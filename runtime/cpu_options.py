@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..errors import GlowError
 from .options import expect_boolean, expect_choice, expect_text, option, pipeline_text, threads_of
 
 MOST_THREADS = 1024
@@ -86,12 +87,22 @@ class CpuOptions:
     `CompiledModel.profile`.
     """
 
+    sanitize: bool = option(False, "check each access of kernels to their buffers; slow")
+    """
+    Whether kernels compare the place of each load and store with the bounds of its buffer, and
+    compilation checks that no two buffers share memory while both are alive. A violation is a
+    SanitizerError of the call, or a CompileError. Programs take several times as long; they are for
+    one thread, and are compiled each time.
+    """
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "threads", threads_of(self.threads, MOST_THREADS))
         object.__setattr__(self, "quantize", pipeline_text(self.quantize))
-        for name in ("pin", "timed"):
+        for name in ("pin", "timed", "sanitize"):
             expect_boolean(name, getattr(self, name))
         for name in ("target_cpu", "target_features", "target_triple", "schedules"):
             expect_text(name, getattr(self, name))
         expect_choice("conv_algorithm", self.conv_algorithm, CONV_ALGORITHMS)
         expect_choice("precision", self.precision, PRECISIONS)
+        if self.sanitize and (self.threads > 1 or self.timed):
+            raise GlowError("sanitize needs threads=1, and no timed")

@@ -44,6 +44,8 @@ class CpuStages:
         kernels = "glow-generate-loops"
         if self._options.timed:
             kernels += f",glow-instrument-kernels{{threads={threads}}}"
+        if self._options.sanitize:
+            kernels += ",glow-sanitize"
         schedule = "glow-schedule-nests"
         if self._schedules is not None:
             schedule += f'{{schedules="{self._schedules}"}}'
@@ -57,6 +59,7 @@ class CpuStages:
             *self._bf16(),
             Stage("ordered", f"glow-schedule-nodes,glow-tile-batch{{images={threads}}}"),
             *_TO_ALLOCATED,
+            *((Stage("verified", "glow-verify-memory"),) if self._options.sanitize else ()),
             Stage("nests", build, bulky=True),
             Stage("scheduled", f"glow-split-reductions,{schedule}", bulky=True),
             *self._divided(),

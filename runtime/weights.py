@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..glow_dialects.blob import BlobAttr, release_files
 from ..glow_dialects.glow_inst.memory import WeightOp
+from ..glow_dialects.operator import shape_of
 from ..passes.instructions.program import in_order
 from ..semantics.arrays import constant_array
 
@@ -55,11 +56,16 @@ def _fill_weight(target: np.ndarray, op: WeightOp) -> int:
 
 
 def _placed(main: FuncOp) -> Iterator[tuple[int, WeightOp]]:
-    """Yields the weights and their offsets, one for each place."""
+    """Yields the weights that have elements, and their offsets, one for each place."""
     done: set[int] = set()
     for op in in_order(main.body.block):
-        if isinstance(op, WeightOp) and op.offset is not None:
+        # one without elements takes no place, so another one may have its offset
+        if isinstance(op, WeightOp) and op.offset is not None and _has_elements(op):
             offset = op.offset.value.data
             if offset not in done:
                 done.add(offset)
                 yield offset, op
+
+
+def _has_elements(op: WeightOp) -> bool:
+    return 0 not in shape_of(op.result.type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -23,12 +24,12 @@ def transposed_convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarr
         transposed_extent(*each) + more
         for *each, more in zip(sizes, kernel, strides, dilations, added, strict=True)
     ]
-    filters = w.reshape(group, w.shape[0] // group, -1).transpose(0, 2, 1)
+    filters = w.reshape(group, w.shape[0] // group, prod(w.shape[1:])).transpose(0, 2, 1)
     inside = tuple(slice(low, low + c) for low, c in zip(pads[:n], counts, strict=True))
     result = np.empty((batch, outputs, *counts), x.dtype)
     # one image at a time, as the products with a whole filter take much memory
     for image, out in zip(x, result, strict=True):
-        columns = filters @ image.reshape(group, x.shape[1] // group, -1)
+        columns = filters @ image.reshape(group, x.shape[1] // group, prod(sizes))
         columns = columns.reshape(outputs, *kernel, *sizes)
         whole = np.zeros((outputs, *reached), x.dtype)
         for offset in product(*(range(k) for k in kernel)):

@@ -53,7 +53,7 @@ class Indices:
     ascending: bool = False
     """Whether none may be smaller than the one before it."""
     what: str | None = None
-    """The kind of the numbers, in the plural, if not indices."""
+    """The name of the numbers, in the plural, if they are not indices."""
 
 
 @dataclass(frozen=True)

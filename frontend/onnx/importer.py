@@ -65,8 +65,8 @@ def import_onnx(
     of the inputs; a dimension without a name is called `<input>_dim<index>`. No tensor may have
     more than `max_elements` elements. The paths of files of external data are added to `external`.
     `values` of some inputs, which have their types, are constants in the graph; the inputs stay,
-    without users. With `parameters`, initializers of floats that have a dimension are not folded,
-    and their constants carry ONNX's names as `glow.name`.
+    without users. With `parameters`, initializers of floats that have a dimension are not folded
+    and have ONNX's names as `glow.name`.
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect:
@@ -84,8 +84,7 @@ def import_onnx(
     types, problems = input_types(inputs, sizes, max_elements)
     block = Block(arg_types=[t for t in types.values() if t is not None])
     builder = GraphBuilder(block, max_elements)
-    if parameters:
-        builder.parameters = set()
+    builder.parameters = set() if parameters else None
     weights = WeightReader(loaded, max_elements)
     scope = Scope(builder, weights, declared_types([*graph.value_info, *graph.output]))
     scope.initializers = initializers

@@ -17,6 +17,8 @@ from ..elements import (
     is_integer,
     is_minifloat,
     is_narrow_storage,
+    is_unsigned,
+    stored_values,
 )
 from ..minifloats import ROUNDINGS, converted
 from ..operator import Call, element_of
@@ -150,6 +152,10 @@ class NotOp(DataParallel):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
+        element = call.element(0)
+        if is_narrow_storage(element) and is_unsigned(element):
+            # the other bits of the byte that holds the number stay 0
+            return apply(Primitive.XOR, X, Expr.constant(int(stored_values(element)[1])))
         return apply(Primitive.NOT, X)
 
 

@@ -116,9 +116,14 @@ class _Divider:
             op.divided = IntegerAttr(len(divided.loops), i64)
             op.operands = [self._scratch[b] for b in divided.private]
             return
+        ahead = list(self._ahead(op.body.block, step.dim))
+        if all(use.alone for use in ahead):
+            # what it waits for is before the loop, so it waits once and not in each iteration
+            self._meet(op, list(nests_of([step])), alone=True)
+            return
         if op.count > 1:
             # a thread may be an iteration ahead of others
-            self._hazards.open += self._ahead(op.body.block, step.dim)
+            self._hazards.open += ahead
         self.run(op.body.block)
 
     def _ahead(self, block: Block, loop: Dim) -> Iterator[MemoryUse[Access]]:

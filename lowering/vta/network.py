@@ -19,7 +19,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from ...errors import CompileError
 from ...glow_dialects.glow.pooling import MaxPoolOp
 from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, buffer_of
-from ...glow_dialects.glow_inst.memory import is_input
+from ...glow_dialects.glow_inst.memory import STATE, argument_attributes, is_input
 from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.quant import QuantizedType
 from ...glow_dialects.vta import RegionKind
@@ -63,6 +63,8 @@ class Network:
         instructions = with_bodies(block)
         self.buffers = Buffers(instructions)
         for argument in block.args:
+            if STATE in argument_attributes(argument):
+                raise CompileError("the backend vta has no states: compile without `states`")
             if is_input(argument):
                 self._add_input(argument)
         for argument in block.args:

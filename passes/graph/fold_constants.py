@@ -161,6 +161,8 @@ def fold_on_one_element(node: Node, arrays: Sequence[np.ndarray]) -> np.ndarray 
     shape = shape_of(node.results[0].type)
     if not isinstance(node, DataParallel) or not splats or 0 in shape:
         return None
+    if node.depends_on_place(node.call):
+        return None
     (one,) = evaluate(node.on_elements(node.call), [a[(0,) * a.ndim] for a in arrays])
     return np.broadcast_to(one, shape)
 

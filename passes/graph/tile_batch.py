@@ -35,6 +35,7 @@ from ...glow_dialects.formula.facts import divides
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import SplatOp
+from ...glow_dialects.glow.control import WithBodies
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.machine import machine_of
@@ -275,7 +276,10 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
     Computes the first nodes of a graph for `images` of the `batch` at a time, or a multiple, if
     that pays.
     """
-    nodes = [op for op in block.ops if isinstance(op, Node)]
+    ops = list(block.ops)
+    # a branch or loop may use all that stands before it
+    control = next((op for op in ops if isinstance(op, WithBodies)), None)
+    nodes = [op for op in ops[: ops.index(control) if control else None] if isinstance(op, Node)]
     graph = Graph(batch, set(block.args))
     groups = Groups.of(batch, images)
     place = best_place(graph, nodes, groups, cache)
@@ -285,7 +289,7 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
     first = nodes[:place]
     moved = [n for n in first if n.results[0] in graph.images]
     again = [n for n in first if n.results[0] in graph.same]
-    before = nodes[place] if place < len(nodes) else block.last_op
+    before = nodes[place] if place < len(nodes) else control or block.last_op
     assert before is not None
     parts: dict[SSAValue, list[SSAValue]] = {n.results[0]: [] for n in moved}
     same: dict[int, dict[SSAValue, SSAValue]] = {}

@@ -4,6 +4,7 @@ The backend suite of the onnx package, compiled for the CPU, against the results
     python -m glow.tests.conformance.suite                 # all cases, in two processes
     python -m glow.tests.conformance.suite --only gather    # those whose names contain a text
     python -m glow.tests.conformance.suite --update         # write the file of expected results
+    python -m glow.tests.conformance.suite --sanitize       # kernels check each of their accesses
 
 Each case goes through `glow.onnx_backend` as it is: inputs of the model stay inputs. It passes, is
 refused by an UnsupportedError, or fails. `expected.txt` says for each case `pass`, or why it is
@@ -65,6 +66,8 @@ class _Recorder(GlowBackend):
     """The backend, which notes the operators of the models that it prepares."""
 
     operators: list[str] = []
+    options: dict[str, Any] = {}
+    """Options of the backend."""
 
     @classmethod
     def is_compatible(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> bool:
@@ -73,7 +76,7 @@ class _Recorder(GlowBackend):
     @classmethod
     def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> GlowBackendRep:
         cls.operators[:] = [node.op_type for node in model.graph.node]
-        return super().prepare(model, device, backend="cpu", **kwargs)
+        return super().prepare(model, device, backend="cpu", **cls.options, **kwargs)
 
 
 @cache
@@ -224,7 +227,10 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--only", default="", help="run the cases whose names contain this text")
     parser.add_argument("--update", action="store_true", help=f"write {EXPECTED.name}")
+    parser.add_argument("--sanitize", action="store_true", help="compile with sanitize=True")
     options = parser.parse_args()
+    if options.sanitize:
+        _Recorder.options["sanitize"] = True
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as directory:
         # compiled code and outputs of this run alone

@@ -24,11 +24,12 @@ FOLDERS = (
         "glow_dialects",
         "interface",
         "lowering",
+        "nn",
         "passes",
         "quantization",
         "runtime",
     ),
-    *("semantics", "tools", "tuning"),
+    *("semantics", "tools", "training", "tuning"),
 )
 """The folders of the root that belong to the package."""
 

@@ -14,10 +14,10 @@ from xdsl.utils.exceptions import VerifyException
 from ....errors import GlowError, UnsupportedError
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.control import WithBodies, YieldOp
-from ....glow_dialects.operator import text_of
+from ....glow_dialects.operator import element_of, text_of
 from ..problems import Unsupported
 from .control import info, renamed, write_control
-from .writer import EXPORTERS, Writer
+from .writer import EXPORTERS, Writer, code_of
 
 IR_VERSION = 10
 
@@ -34,21 +34,20 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
     main = _main(module)
     writer = Writer()
     block = main.body.block
-    inputs = [
-        _declare(writer, value, _name(main.arg_attrs, i) or f"input{i}")
-        for i, value in enumerate(block.args)
-    ]
+    problems = _type_problems(main)
+    for i, value in enumerate(block.args):
+        writer.names[value] = writer.fresh(_name(main.arg_attrs, i) or f"input{i}")
     names = [
         _name(main.res_attrs, i) or f"output{i}" for i in range(len(main.function_type.outputs))
     ]
     outputs = [writer.fresh(name) for name in names]
-    problems: list[str] = []
     _write_nodes(writer, block, problems)
     if problems:
         lines = "".join(f"\n  {p}" for p in dict.fromkeys(problems))
         raise UnsupportedError(f"the graph has what ONNX cannot say:{lines}")
     results = block.last_op
     assert isinstance(results, ReturnOp)
+    inputs = [info(value, writer.names[value]) for value in block.args]
     declared = _results(writer, results.operands, outputs)
     graph = helper.make_graph(writer.nodes, _title(main), inputs, declared, writer.initializers)
     return helper.make_model(
@@ -104,10 +103,16 @@ def _name(attributes: ArrayAttr[DictionaryAttr] | None, index: int) -> str | Non
     return None if attributes is None else text_of(attributes.data[index].data.get("glow.name"))
 
 
-def _declare(writer: Writer, value: SSAValue, name: str) -> ValueInfoProto:
-    """Returns an input of the graph."""
-    writer.names[value] = writer.fresh(name)
-    return info(value, writer.names[value])
+def _type_problems(main: FuncOp) -> list[str]:
+    """Returns which inputs and outputs have elements that ONNX has no type of."""
+    types, problems = main.function_type, list[str]()
+    for kind, values in (("input", types.inputs), ("output", types.outputs)):
+        for i, t in enumerate(values):
+            try:
+                code_of(element_of(t))
+            except Unsupported as reason:
+                problems.append(f"{kind} {i}: {reason}")
+    return problems
 
 
 def _results(

@@ -7,7 +7,6 @@ block of scores is in memory, and what was summed is scaled down when a larger s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import Attribute
@@ -26,7 +25,7 @@ from ..schedules.blocking import (
     queries_together,
     repays_packed_keys,
 )
-from .row_blocks import Rows, in_blocks
+from .row_blocks import Rows, each_panel, in_blocks
 from .rows import softmax_of_rows
 
 _LEAST_EXPONENT = -64.0
@@ -132,10 +131,10 @@ class _Packed:
 
     def _pack(self) -> None:
         k, t, of, j = self.k, self.t, self.head.of, Dim("j", self.keys)
-        for p, lane in _each_panel(k, self.keys, self.key_width):
+        for p, lane in each_panel(k, self.keys, self.key_width):
             position = p * self.key_width + lane
             k.copy([t, lane], self.key_panels[[p, t, lane]], of(1, position, t))
-        for p, lane in _each_panel(k, self.columns, self.width):
+        for p, lane in each_panel(k, self.columns, self.width):
             column = p * self.width + lane
             k.copy([j, lane], self.value_panels[[p, j, lane]], of(2, j, column))
 
@@ -166,7 +165,7 @@ class _Packed:
         peak, share = self.peak[[row]], self.share[[row]]
         self._scores(rows, affine(0), self.keys)
         softmax_of_rows(k, row, j, None, self.powers[[row, j]], peak, share, _power())
-        for p, lane in _each_panel(k, self.columns, self.width):
+        for p, lane in each_panel(k, self.columns, self.width):
             place = self.head.place(i, p * self.width + lane)
             k.reduce([row, lane], [j], self._means(row, j, p, lane, j), place, [share], X * Y)
 
@@ -183,7 +182,7 @@ class _Packed:
         change, body = former, Body((multiply_add(Y, Z, X),), (element,))
         sums = total(Combine.ADD, element, scores)
         k.nest(Nest((row,), (share,), body, (share, change), sums, (j,), in_place=True))
-        for p, lane in _each_panel(k, self.columns, self.width):
+        for p, lane in each_panel(k, self.columns, self.width):
             at = self.sums[[row, p * self.width + lane]]
             means = self._means(row, j, p, lane, block * self.together + j)
             k.nest(Nest((row, lane), (at,), body, (at, change), means, (j,), in_place=True))
@@ -192,7 +191,7 @@ class _Packed:
     def _scores(self, rows: Rows, block: Affine, keys: int) -> None:
         """Computes the scores of a block of keys."""
         k, (i,), row, t = self.k, rows.place, rows.row, self.t
-        for p, lane in _each_panel(k, keys, self.key_width):
+        for p, lane in each_panel(k, keys, self.key_width):
             column = p * self.key_width + lane
             position = block * self.together + column
             panel = block * (self.together // self.key_width) + p
@@ -205,19 +204,6 @@ class _Packed:
     def _means(self, row: Dim, j: Dim, p: Affine, lane: Dim, position: Index) -> Reduction:
         reads = self.powers[[row, j]], self.value_panels[[p, position, lane]]
         return total(Combine.ADD, self.head.element, *reads)
-
-
-def _each_panel(k: Kernel, columns: int, width: int) -> Iterator[tuple[Affine, Dim]]:
-    """
-    Yields the number of a panel and the loop variable of its columns: once for all whole panels, in
-    a loop, and once for the rest.
-    """
-    whole, rest = divmod(columns, width)
-    if whole:
-        with k.repeat(p := Dim("p", whole)):
-            yield affine(p), Dim("l", width)
-    if rest:
-        yield affine(whole), Dim("l", rest)
 
 
 def _score(k: Kernel, is_masked: bool) -> Expr:

@@ -28,9 +28,8 @@ def matmul(k: Kernel) -> None:
     Computes `y[b, i, j] = sum(lhs[b, i, t] * rhs[b, t, j])`.
 
     A right operand that is stored transposed is read along `t`. If there are many rows with few
-    terms each, a transposed copy pays off and is made first. Of matrices that are far larger than
-    the nearest cache, the left one is copied if it is stored transposed, and the right one is
-    copied to panels of as many columns as a register tile has.
+    terms each, a transposed copy pays off and is made first. Of large matrices, the left one is
+    copied if its rows are not contiguous, and the right one is copied to panels of columns.
     """
     lhs, rhs = k.operands
     batch = view_dims(View(lhs.buffer, lhs.shape[:-2], lhs.strides[:-2]), "b")

@@ -2,7 +2,8 @@
 Recurrent layers: a loop over time.
 
 States stay where the result has them: each step reads the row of the last one and writes the next.
-All gates of a step are one product, after which one nest computes the cell.
+All gates of a step are one product, after which one nest computes the cell. If there are many
+steps, the weights are first packed into panels, which vectors read in order.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ....glow_dialects.elements import compute_type
+from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.recurrent import GruOp, LstmOp, Recurrent, RnnOp
-from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, Nest
 from ....glow_dialects.scalar import Expr, arguments, select
 from ..registry import Kernel, kernel, total
+from ..schedules.blocking import repays_packed_weights, state_panel
+from .row_blocks import each_panel
 
 
 @dataclass(frozen=True)
@@ -47,33 +50,70 @@ class Layer:
         """Returns a state before the step."""
         return self.k.result[[number, self.before, self.b, self.j]]
 
-    def products(self, left: View, row: Sequence[Index], first: int, g: Dim) -> Reduction:
-        """Returns columns `first + g` of the product of states and weights, over `t`."""
-        weights = self.k.operands[1]
-        reads = left[[*row, self.b, self.t]], weights[[self.t, g + first]]
-        return total(Combine.ADD, compute_type(self.k.element), *reads)
-
-    def write(
+    def multiply(
         self,
-        values: Sequence[Expr],
-        operands: Sequence[Access],
-        reduction: Reduction | None = None,
+        weights: _Weights,
+        left: View,
+        row: Sequence[Index],
+        sums: View,
+        x: View | None = None,
     ) -> None:
-        """Returns the states after the step, or those before it where the mask is false."""
+        """Computes the product of states and weights, and adds columns of the input."""
+        k, b, t = self.k, self.b, self.t
+        for p, lane in weights.panels(k):
+            g = p * weights.width + lane
+            reads = left[[*row, b, t]], weights.view[[p, t, lane]]
+            products = total(Combine.ADD, sums.element, *reads)
+            given = [] if x is None else [x[[self.now, b, g]]]
+            k.map([b, lane], sums[[b, g]], given, X + Y if given else X, [t], products)
+
+    def write(self, values: Sequence[Expr], operands: Sequence[Access]) -> None:
+        """Writes the states after the step, or those before it where the mask is false."""
         k, states = self.k, range(len(values))
         operator = k.call.operator
         assert issubclass(operator, Recurrent)
         masks = k.operands[3 + (operator.ROWS > 0) :]
         reads = list(operands)
         if masks:
-            given = len(reads) + (reduction is not None)
             reads += [masks[0][[self.now, self.b]], *map(self.state, states)]
-            chosen, *last = arguments(given + 1 + len(states))[given:]
+            chosen, *last = arguments(len(reads))[len(operands) :]
             values = [select(chosen, v, old) for v, old in zip(values, last, strict=True)]
         writes = tuple(k.result[[s, self.after, self.b, self.j]] for s in states)
         body = Body(tuple(values), tuple(w.element for w in writes))
-        reduced = (self.t,) if reduction is not None else ()
-        k.nest(Nest((self.b, self.j), writes, body, tuple(reads), reduction, reduced))
+        k.nest(Nest((self.b, self.j), writes, body, tuple(reads)))
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Some columns of the weights that states meet, in panels or as one panel."""
+
+    view: View
+    """The weights [panel, state, column of the panel]."""
+    columns: int
+
+    @property
+    def width(self) -> int:
+        return self.view.shape[2]
+
+    def panels(self, k: Kernel) -> Iterator[tuple[Affine, Dim]]:
+        """Yields the number and the columns of panels, as loops around what they are used for."""
+        if self.width == self.columns:
+            return iter([(affine(0), Dim("g", self.columns))])
+        return each_panel(k, self.columns, self.width)
+
+
+def _weights(k: Kernel, first: int, columns: int) -> _Weights:
+    """Returns columns of the weights, packed into panels before the first step if that pays off."""
+    given, (_, rows, batch, hidden) = k.operands[1], k.result.shape
+    width = state_panel(k.machine, k.machine.lanes(8 * element_bytes(given.element)), batch)
+    if columns <= width or not repays_packed_weights(rows - 1):
+        start = given.offset + first * given.strides[1]
+        shape, strides = (1, hidden, columns), (0, *given.strides)
+        return _Weights(View(given.buffer, shape, strides, start), columns)
+    view, t = k.scratch((-(-columns // width), hidden, width), given.element), Dim("t", hidden)
+    for p, lane in each_panel(k, columns, width):
+        k.copy([t, lane], view[[p, t, lane]], given[[t, p * width + lane + first]])
+    return _Weights(view, columns)
 
 
 @contextmanager
@@ -92,21 +132,13 @@ def _steps(k: Kernel) -> Iterator[Layer]:
         yield Layer(k, Dim("b", batch), Dim("j", hidden), Dim("t", hidden), now, before, after)
 
 
-def _gates(layer: Layer, sums: View, columns: int) -> None:
-    """`sums[b, g]`: the input plus the product of the state with the weights."""
-    k, g = layer.k, Dim("g", columns)
-    products = layer.products(k.result, [0, layer.before], 0, g)
-    x = k.operands[0][[layer.now, layer.b, g]]
-    k.map([layer.b, g], sums[[layer.b, g]], [x], X + Y, [layer.t], products)
-
-
 @kernel(LstmOp)
 def lstm(k: Kernel) -> None:
     _, _, batch, hidden = k.result.shape
     peepholes = k.operands[3]
-    sums = k.scratch((batch, 4 * hidden), compute_type(k.element))
+    sums, weights = _sums(k, batch, 4 * hidden), _weights(k, 0, 4 * hidden)
     with _steps(k) as layer:
-        _gates(layer, sums, 4 * hidden)
+        layer.multiply(weights, k.result, [0, layer.before], sums, k.operands[0])
         gates = [layer.gate(sums, i) for i in range(4)]
         rows = [peepholes[[i, layer.j]] for i in range(3)]
         layer.write(LstmOp.cell(k.call), [*gates, layer.state(1), *rows])
@@ -116,25 +148,34 @@ def lstm(k: Kernel) -> None:
 def gru(k: Kernel) -> None:
     """Computes a step; the product for the new state comes last, as it may need the reset gate."""
     _, _, batch, hidden = k.result.shape
-    x, bias, element = k.operands[0], k.operands[3], compute_type(k.element)
-    sums = k.scratch((batch, 2 * hidden), element)
+    x, bias = k.operands[0], k.operands[3]
+    sums, products = _sums(k, batch, 2 * hidden), _sums(k, batch, hidden)
+    gates, last = _weights(k, 0, 2 * hidden), _weights(k, 2 * hidden, hidden)
     left, row = k.result, None
     with _steps(k) as layer:
-        _gates(layer, sums, 2 * hidden)
+        layer.multiply(gates, k.result, [0, layer.before], sums, x)
         z, r = (layer.gate(sums, i) for i in range(2))
         if k.call.get("reset_after"):
             row = [0, layer.before]
         else:
-            left, row = k.scratch((batch, hidden), element), []
+            left, row = _sums(k, batch, hidden), []
             place = left[[layer.b, layer.j]]
             k.map([layer.b, layer.j], place, [r, layer.state(0)], GruOp.reset(k.call))
-        products = layer.products(left, row, 2 * hidden, layer.j)
+        layer.multiply(last, left, row, products)
+        product = products[[layer.b, layer.j]]
         given = [z, r, layer.gate(x, 2, layer.now), bias[[0, layer.j]], layer.state(0)]
-        layer.write([GruOp.cell(k.call)], given, products)
+        layer.write([GruOp.cell(k.call)], [product, *given])
 
 
 @kernel(RnnOp)
 def rnn(k: Kernel) -> None:
+    _, _, batch, hidden = k.result.shape
+    sums, weights = _sums(k, batch, hidden), _weights(k, 0, hidden)
     with _steps(k) as layer:
-        products = layer.products(k.result, [0, layer.before], 0, layer.j)
-        layer.write([RnnOp.cell(k.call)], [layer.gate(k.operands[0], 0, layer.now)], products)
+        layer.multiply(weights, k.result, [0, layer.before], sums)
+        product, x = sums[[layer.b, layer.j]], layer.gate(k.operands[0], 0, layer.now)
+        layer.write([RnnOp.cell(k.call)], [product, x])
+
+
+def _sums(k: Kernel, batch: int, columns: int) -> View:
+    return k.scratch((batch, columns), compute_type(k.element))

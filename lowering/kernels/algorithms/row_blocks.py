@@ -1,11 +1,11 @@
-"""Loops that visit the rows of a tensor a few at a time."""
+"""Loops that visit the rows of a tensor a few at a time, or the panels of a factor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ....glow_dialects.glow_nest.affine import Dim, Index, View, affine
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
 from ..registry import Kernel
 
 
@@ -75,3 +75,16 @@ def in_blocks(k: Kernel, rows: Rows, count: int, visit: Visit) -> None:
             visit(rows.part(block * count, count))
     if rest:
         visit(rows.part(blocks * count, rest))
+
+
+def each_panel(k: Kernel, columns: int, width: int) -> Iterator[tuple[Affine, Dim]]:
+    """
+    Yields the number of a panel and the loop variable of its columns: once for all whole panels, in
+    a loop, and once for the rest.
+    """
+    whole, rest = divmod(columns, width)
+    if whole:
+        with k.repeat(p := Dim("p", whole)):
+            yield affine(p), Dim("l", width)
+    if rest:
+        yield affine(whole), Dim("l", rest)

@@ -23,7 +23,8 @@ def max_pool(
     Returns zeros to which the seed of each window is added at its first largest element. A formula
     would visit all windows of each element, which takes far longer where windows overlap.
     """
-    places = build(MaxPoolPlacesOp, node.input, node.result, **node.properties)
+    window = {name: node.call.get(name) for name in node.properties}
+    places = build(MaxPoolPlacesOp, node.input, node.result, result_types=None, **window)
     shape, windows = shape_of(node.input.type), prod(shape_of(seed.type))
     zeros = build.splat(0.0, with_shape(element_of(seed.type), [prod(shape), 1]))
     rows, updates = build.reshape(places, [windows]), build.reshape(seed, [windows, 1])

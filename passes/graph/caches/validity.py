@@ -207,7 +207,7 @@ _RULES: Mapping[type[Node], _Rule] = {
     BroadcastOp: RowMasks._move,
     TransposeOp: RowMasks._move,
 }
-"""The use of rows of caches by operators; other nodes may use them on each element only."""
+"""The rules of operators that may use rows of caches. Others may only compute each element."""
 
 
 def _axis(difference: Difference, value: SSAValue) -> RowAxis | None:

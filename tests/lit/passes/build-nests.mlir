@@ -19,7 +19,7 @@
 // SCHEDULE: glow_nest.nest parallel(d0d1: 8192) reads(%in[d0d1]) writes(%out[d0d1]) body {
 // SCHEDULE: } schedule<elementwise, order = [d0d1], vector = d0d1, lanes = 16>
 
-// NARROW: } schedule<elementwise, order = [d0d1], vector = d0d1, lanes = 8>
+// NARROW: } schedule<elementwise, order = [d0d1], vector = d0d1, lanes = 16>
 
 // DIVIDE: glow_nest.kernel @{{.*}} threads 2 {
 // DIVIDE: } schedule<elementwise, order = [d0d1], vector = d0d1, lanes = 16> split<0 to 0{{.*}}>

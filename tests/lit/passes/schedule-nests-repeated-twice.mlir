@@ -2,7 +2,7 @@
 // a panel. Within each loop, accesses step with the variable of that loop.
 // RUN: glow-opt %s --irgen --eliminate-copies --stack-ops --allocate --set-machine="vector-bits=256 vector-registers=16 l2-bytes=8192" --build-nests --schedule-nests | filecheck %s
 // CHECK:      glow_nest.repeat %p to 2 {
-// CHECK-NEXT: glow_nest.repeat %b_1 to 4 {
+// CHECK-NEXT: glow_nest.repeat %b_1 to 2 {
 // CHECK-NEXT: 64 * %p + 8 * t + j
 // CHECK-NEXT: 16 * i + 8 * %p + j
 // CHECK:      glow_nest.repeat %p_1 to 2 {

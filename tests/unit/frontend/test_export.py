@@ -137,6 +137,19 @@ def test_all_that_is_missing_is_listed() -> None:
     assert "glow.bitcast %b: the bits of tensor<2x3xi32>" in str(error.value)
 
 
+def test_types_of_inputs_and_outputs_that_are_missing_are_listed() -> None:
+    graph = parsed("""
+    func.func @main(%x: tensor<3xf8E4M3B11FNUZ>) -> tensor<3xf8E3M4> {
+      %y = glow.cast %x : (tensor<3xf8E4M3B11FNUZ>) -> tensor<3xf8E3M4>
+      func.return %y : tensor<3xf8E3M4>
+    }
+    """)
+    with pytest.raises(UnsupportedError) as error:
+        export_onnx(graph)
+    assert "input 0: elements of type f8E4M3B11FNUZ" in str(error.value)
+    assert "output 0: elements of type f8E3M4" in str(error.value)
+
+
 def test_weights_that_were_quantized_are_not_kept(rng: np.random.Generator, tmp_path: Path) -> None:
     """The file has the integers alone of a product that became one of integers."""
     weights = (rng.standard_normal((96, 128)) * 0.1).astype(np.float32)

@@ -21,6 +21,8 @@ CASES = [
     (1, 1, 100, 4, 16, 16),
     (1, 8, 1, 1, 1, 1),
 ]
+BLOCKS = (1, 53, 301, 1, 3, 17)
+"""Two blocks of keys, and rows that no register tile divides."""
 
 
 def operands(case: tuple[int, ...], dtype: type) -> list[np.ndarray]:
@@ -56,6 +58,19 @@ def test_scores_that_lie_far_apart(
     n, rows, columns, heads, *_ = case
     mask = -spread * rng.random((n, heads, rows, columns)).astype(dtype)
     check(MaskedAttentionOp, *operands(case, dtype), mask, scale=0.4)
+
+
+def test_keys_in_blocks():
+    check(AttentionOp, *operands(BLOCKS, np.float32), scale=0.4)
+
+
+@pytest.mark.parametrize("low", [-np.inf, np.finfo(np.float32).min])
+def test_first_keys_do_not_count(low: float):
+    """No row has a score in the first block of keys."""
+    n, rows, columns, heads, *_ = BLOCKS
+    mask = np.zeros((n, heads, rows, columns), np.float32)
+    mask[..., :290] = low
+    check(MaskedAttentionOp, *operands(BLOCKS, np.float32), mask, scale=0.4)
 
 
 def test_nan_in_a_score_shows_in_its_row():

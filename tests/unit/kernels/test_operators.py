@@ -338,11 +338,12 @@ def test_bitcast():
 def test_division_by_zero_of_integers_is_zero():
     from glow.glow_dialects.glow.arithmetic import DivOp, RemOp
 
-    for dtype in (np.int8, np.int32, np.uint8):
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
+        dtype = np.dtype(name)
         info = np.iinfo(dtype)
         numbers = [info.min, info.max, 7, 0, 5, 1]
         a = np.array(numbers * 3, dtype)
-        b = np.array([0] * 6 + [-1 if info.min else 255] * 6 + [3] * 6).astype(dtype)
+        b = np.array([0] * 6 + [-1 if info.min else info.max] * 6 + [3] * 6, dtype)
         with np.errstate(all="ignore"):
             check(DivOp, a, b)
             check(RemOp, a, b)

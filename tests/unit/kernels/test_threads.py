@@ -9,9 +9,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from glow.glow_dialects.glow.indexing import ScatterOp
 from glow.glow_dialects.glow.matrix import MatMulOp
 from glow.glow_dialects.glow.normalization import LogSoftmaxOp, SoftmaxOp
 from glow.glow_dialects.glow.reduction import ReduceMaxOp, ReduceMeanOp, ReduceSumOp
+from glow.glow_dialects.glow_nest.kernel import BarrierOp, RepeatOp
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.timings import TIMINGS
@@ -19,7 +21,7 @@ from glow.lowering.kernels.threads import split as partition
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, run_native
 from glow.tests.support.operator_kernels import check, one_node, random
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i64
 
 from . import (
     test_attention,
@@ -131,3 +133,16 @@ def test_much_work_on_several_threads():
     for threads in (1, 2, 4):
         check_native(module, [x, y], tolerance=1e-5, threads=threads)
     check(SoftmaxOp, random(3, 300, 41), axis=1)
+
+
+def test_a_loop_that_one_thread_runs_has_no_barrier_in_it():
+    """The threads meet once, after the copy that they share; a scatter's rows need their order."""
+    number = element_type(f32)
+    data, updates = with_shape(number, (131072, 1)), with_shape(number, (4096, 1))
+    types = [data, with_shape(i64, (4096,)), updates]
+    module = one_node(ScatterOp, types, reduction="add")
+    passes = "glow-irgen,glow-allocate,glow-build-nests{threads=2},glow-schedule-nests"
+    apply(module, f"{passes},glow-divide-nests{{threads=2}}")
+    barriers = [op for op in module.walk() if isinstance(op, BarrierOp)]
+    (loop,) = (op for op in module.walk() if isinstance(op, RepeatOp))
+    assert [op.next_op for op in barriers] == [loop]

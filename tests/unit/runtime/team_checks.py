@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import glow
 import numpy as np
-import pytest
 from glow.context import make_context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -37,11 +36,6 @@ def inputs(seed: int) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     shapes = [(1, 8, 33, 31), (20, 8, 3, 3), (20,)]
     return [rng.standard_normal(s, dtype=np.float32) for s in shapes]
-
-
-@pytest.fixture(scope="module")
-def single() -> glow.CompiledModel:
-    return glow.compile(graph(), cache=False)
 
 
 def check_same(model: glow.CompiledModel, single: glow.CompiledModel, seed: int) -> None:

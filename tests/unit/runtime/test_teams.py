@@ -31,6 +31,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers sleep o
 
 
 @pytest.fixture(scope="module")
+def single() -> glow.CompiledModel:
+    return glow.compile(graph(), cache=False)
+
+
+@pytest.fixture(scope="module")
 def double() -> glow.CompiledModel:
     return glow.compile(graph(), threads=2, cache=False)
 

@@ -1,0 +1,50 @@
+// RUN: glow-opt %s --sanitize --split-input-file --verify-diagnostics | filecheck %s
+
+// A store of 8 elements at a place must end within the 20 elements of the parameter; one that does
+// not is noted instead. The record is the end of the arena, and has the number of the call.
+
+func.func private @k_copy(%y: memref<20xf32>, %x: memref<20xf32>, %i: index) {
+  %flat = memref.reinterpret_cast %y to offset: [4], sizes: [16], strides: [1] : memref<20xf32> to memref<16xf32, strided<[1], offset: 4>>
+  %v = vector.load %x[%i] : memref<20xf32>, vector<8xf32>
+  vector.store %v, %flat[%i] : memref<16xf32, strided<[1], offset: 4>>, vector<8xf32>
+  func.return
+}
+func.func @main(%weights: memref<0xi8>, %x: memref<20xf32>, %arena: memref<80xi8>) attributes {glow.arena_size = 80 : i64} {
+  %zero = arith.constant 0 : index
+  %y = memref.view %arena[%zero][] : memref<80xi8> to memref<20xf32>
+  func.call @k_copy(%y, %x, %zero) : (memref<20xf32>, memref<20xf32>, index) -> ()
+  func.return
+}
+
+// CHECK:      func.func private @glow_note_violation(%{{.*}}: memref<4xi64>, %{{.*}}: index, %{{.*}}: index)
+// CHECK:      func.func private @k_copy(%y: memref<20xf32>, %x: memref<20xf32>, %i: index, %record: memref<4xi64>) {
+// CHECK:        %[[MOST:.*]] = arith.constant 12 : index
+// CHECK-NEXT:   %[[OK:.*]] = arith.cmpi ule, %{{.*}}, %[[MOST]] : index
+// CHECK-NEXT:   %v = scf.if %[[OK]] -> (vector<8xf32>) {
+// CHECK-NEXT:     %{{.*}} = vector.load %x[%i] : memref<20xf32>, vector<8xf32>
+// CHECK:        } else {
+// CHECK-NEXT:     %[[ACCESS:.*]] = arith.constant 0 : index
+// CHECK-NEXT:     func.call @glow_note_violation(%record, %[[ACCESS]], %{{.*}})
+// CHECK:        %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK:        arith.addi %[[FOUR]]
+// CHECK:        arith.constant 12 : index
+// CHECK:        scf.if
+// CHECK-NEXT:     vector.store
+// CHECK:      func.func @main(%weights: memref<0xi8>, %x: memref<20xf32>, %arena: memref<160xi8>) attributes {glow.arena_size = 160 : i64, glow.accesses = [{kernel = "k_copy", kind = "load", operand = 1 : i64}, {kernel = "k_copy", kind = "store", operand = 0 : i64}]} {
+// CHECK:        %record = memref.view %arena[%{{.*}}][] : memref<160xi8> to memref<4xi64>
+// CHECK:        memref.store %{{.*}}, %record[%{{.*}}] : memref<4xi64>
+// CHECK-NEXT:   func.call @k_copy(%y, %x, %{{.*}}, %record)
+
+// -----
+
+func.func private @k_none(%y: memref<20xf32>) {
+  func.return
+}
+func.func @main(%weights: memref<0xi8>, %arena: memref<64xi8>) attributes {glow.arena_size = 64 : i64} {
+  %zero = arith.constant 0 : index
+  %y = memref.view %arena[%zero][] : memref<64xi8> to memref<20xf32>
+  func.call @k_none(%y) : (memref<20xf32>) -> ()
+  func.return
+}
+
+// CHECK: buffer %y of memref<20xf32> lies at 0 in a segment of 64 bytes, which it leaves
