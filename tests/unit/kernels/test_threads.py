@@ -19,6 +19,7 @@ from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.kernels.threads import split as partition
 from glow.semantics import element_type
+from glow.tests.support import operator_kernels
 from glow.tests.support.native import apply, check_native, run_native
 from glow.tests.support.operator_kernels import check, one_node, random
 from xdsl.dialects.builtin import ModuleOp, i64
@@ -33,7 +34,7 @@ from . import (
     test_winograd,
 )
 
-MODULES = (test_operators, test_blocked, test_views, test_winograd)
+MODULES = (operator_kernels, test_blocked, test_views, test_winograd)
 """The modules in which the tests of the families call `check_native`."""
 _threads = itertools.cycle([2, 3, 5])
 
