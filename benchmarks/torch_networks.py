@@ -1,7 +1,10 @@
-"""The networks of `glow.benchmarks.training_networks` in PyTorch."""
+"""The networks of `glow.benchmarks.training_networks` in PyTorch, and its steps."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import glow
 import torch  # pyright: ignore[reportMissingImports]
 from torch import Tensor, nn  # pyright: ignore[reportMissingImports]
 from torch.nn import functional as f  # pyright: ignore[reportMissingImports]
@@ -116,3 +119,26 @@ class UNet(nn.Module):
         x = torch.sigmoid(self.enter(x))
         y = torch.tanh(self.down(f.avg_pool2d(x, 2)))
         return self.leave(torch.cat([x, self.up(y)], 1))
+
+
+def seeded(threads: int) -> Any:
+    """Returns the module of PyTorch, which runs that many threads and begins with one seed."""
+    torch.manual_seed(0)
+    torch.set_num_threads(threads)
+    return torch
+
+
+def copy_parameters(network: glow.nn.Module, other: nn.Module) -> None:
+    """Gives a network the parameters that one of PyTorch has."""
+    state = other.state_dict()
+    for name, parameter in network.parameters().items():
+        parameter.array = state[name].numpy().copy()
+
+
+def step(network: nn.Module, optimizer: torch.optim.Optimizer, x: Tensor, y: Tensor) -> float:
+    """Does a step of PyTorch; returns the loss before it."""
+    optimizer.zero_grad()
+    loss = f.cross_entropy(network(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss.item()

@@ -14,16 +14,16 @@ import argparse
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import glow
 import numpy as np
-import torch  # pyright: ignore[reportMissingImports]
 from glow import nn
 from glow.training import SGD
 from rich.console import Console
 from rich.table import Table
 
-from . import torch_networks, training_networks
+from . import training_networks
 
 ROUNDS = 4
 RATE, MOMENTUM = 0.01, 0.9
@@ -32,7 +32,7 @@ RATE, MOMENTUM = 0.01, 0.9
 @dataclass(frozen=True)
 class Network:
     build: Callable[[], nn.Module]
-    build_torch: Callable[[], torch.nn.Module]
+    build_torch: Callable[[], Any]
     inputs: Callable[[np.random.Generator], np.ndarray]
     classes: int
 
@@ -49,8 +49,15 @@ def _of(name: str, *arguments: object, **options: object) -> tuple[Callable, Cal
     """Returns functions that make both forms of a network."""
     return (
         lambda: getattr(training_networks, name)(*arguments, **options),
-        lambda: getattr(torch_networks, name)(*arguments, **options),
+        lambda: getattr(_torch_networks(), name)(*arguments, **options),
     )
+
+
+def _torch_networks() -> Any:
+    # the help of the program needs no PyTorch
+    from . import torch_networks
+
+    return torch_networks
 
 
 WIDTHS = (64, 128, 256, 512)
@@ -64,30 +71,12 @@ NETWORKS: Mapping[str, Network] = {
 }
 
 
-def copy_parameters(network: nn.Module, other: torch.nn.Module) -> None:
-    """Gives a network the parameters that one of PyTorch has."""
-    state = other.state_dict()
-    for name, parameter in network.parameters().items():
-        parameter.array = state[name].numpy().copy()
-
-
-def torch_step(
-    network: torch.nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor, y: torch.Tensor
-) -> float:
-    """Does a step of PyTorch; returns the loss before it."""
-    optimizer.zero_grad()
-    loss = torch.nn.functional.cross_entropy(network(x), y)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
 def _steps(name: str, threads: int) -> list[Callable[[], float]]:
     """Returns functions that do a step with glow and with PyTorch."""
     chosen, rng = NETWORKS[name], np.random.default_rng(0)
-    torch.manual_seed(0)
+    torch = _torch_networks().seeded(threads)
     other, network = chosen.build_torch(), chosen.build()
-    copy_parameters(network, other)
+    _torch_networks().copy_parameters(network, other)
     x = chosen.inputs(rng)
     y = rng.integers(0, chosen.classes, len(x))
     trainer = glow.Trainer(network, nn.cross_entropy, SGD(RATE, MOMENTUM), threads=threads)
@@ -95,7 +84,7 @@ def _steps(name: str, threads: int) -> list[Callable[[], float]]:
     inputs = torch.from_numpy(x), torch.from_numpy(y)
     return [
         lambda: trainer.train_step([(x, y)])[0],
-        lambda: torch_step(other, optimizer, *inputs),
+        lambda: _torch_networks().step(other, optimizer, *inputs),
     ]
 
 
@@ -131,7 +120,6 @@ def main() -> None:
     chosen = args.networks or list(NETWORKS)
     if unknown := [name for name in chosen if name not in NETWORKS]:
         parser.error(f"no network is called {', '.join(unknown)}; there are {names}")
-    torch.set_num_threads(args.threads)
     table = Table()
     for column in ("network", "glow ms", "PyTorch ms", "ratio"):
         table.add_column(column, justify="right")

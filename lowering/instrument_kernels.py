@@ -85,7 +85,7 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
     """
     block = main.body.blocks[0]
     arena = _arena(main, block, threads)
-    calls = [o for o in block.ops if _is_recorded(o, kernels)]
+    calls = [o for o in each(list(block.ops)) if _is_recorded(o, kernels)]
     if not calls:
         return
     shape = record_shape(threads, len(calls))

@@ -83,6 +83,8 @@ class SanitizePass(ModulePass):
         main = next((f for f in functions if f.sym_name.data == "main"), None)
         if main is None:
             raise CompileError("expected a function called main, found none")
+        if any(len(f.body.blocks) > 1 for f in functions):
+            raise CompileError("expected functions of one block")
         kernels = [f for f in functions if f is not main]
         accesses: list[DictionaryAttr] = []
         for kernel in each(kernels):

@@ -26,7 +26,7 @@ def _pair(name: str, rng: np.random.Generator):
     """Returns a network in both forms with the same parameters, an input and labels."""
     # importing it needs torch
     from glow.benchmarks import torch_networks
-    from glow.benchmarks.training import copy_parameters
+    from glow.benchmarks.torch_networks import copy_parameters
 
     kind, arguments, shape, classes = NETWORKS[name]
     torch.manual_seed(int(rng.integers(1 << 30)))
