@@ -13,7 +13,7 @@ binade, on x86 with FMA):
 Without FMA, those of exp and exp2 are 1.1, and that of erf is 1.2. The logistic function, which is
 compiled as `1 / (1 + exp(-x))`, is within 2.5 units where its result is a normal number. The sum
 `1 + erf(x)`, which the Gaussian error linear unit has, is a function of its own: its error is at
-most 1.7e-7, and above x = -4 at most 1e-5 of the result, where the sum with a rounded erf loses all
+most 1.7e-7, and above x = -4 at most 1e-4 of the result, where the sum with a rounded erf loses all
 digits.
 
 The methods are the classical ones (Cody and Waite, *Software Manual for the Elementary Functions*,
