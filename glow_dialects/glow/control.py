@@ -82,11 +82,32 @@ def yielded(body: Block) -> Sequence[SSAValue]:
     return body.last_op.operands
 
 
-def _expect_body(body: Region, arguments: Sequence[Attribute], results: Sequence[Attribute]):
-    """Expects a body with arguments and results of these types."""
-    found = [a.type for a in body.block.args]
+def expect_arguments(body: Block, arguments: Sequence[Attribute]) -> None:
+    """Raises VerifyException unless a body has arguments of these types."""
+    found = [a.type for a in body.args]
     if found != list(arguments):
         raise VerifyException(f"expected a body on {_listed(arguments)}, found {_listed(found)}")
+
+
+def print_branches(printer: Printer, bodies: Sequence[Region]) -> None:
+    """Prints ` then {...} else {...}`."""
+    for keyword, body in zip(("then", "else"), bodies, strict=True):
+        printer.print_string(f" {keyword} ")
+        printer.print_region(body)
+
+
+def parse_branches(parser: Parser) -> list[Region]:
+    """Returns both bodies of `then {...} else {...}`."""
+    bodies: list[Region] = []
+    for keyword in ("then", "else"):
+        parser.parse_keyword(keyword)
+        bodies.append(parser.parse_region())
+    return bodies
+
+
+def _expect_body(body: Region, arguments: Sequence[Attribute], results: Sequence[Attribute]):
+    """Expects a body with arguments and results of these types."""
+    expect_arguments(body.block, arguments)
     last = body.block.last_op
     if not isinstance(last, YieldOp):
         name = "nothing" if last is None else last.name
@@ -151,10 +172,7 @@ class IfOp(WithBodies):
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_operation_type(self)
-        printer.print_string(" then ")
-        printer.print_region(self.then)
-        printer.print_string(" else ")
-        printer.print_region(self.otherwise)
+        print_branches(printer, self.regions)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -166,10 +184,7 @@ class IfOp(WithBodies):
         parser.parse_punctuation(":")
         t = parser.parse_function_type()
         values = parser.resolve_operands(operands, t.inputs.data, start)
-        parser.parse_keyword("then")
-        then = parser.parse_region()
-        parser.parse_keyword("else")
-        op = cls(values[0], values[1:], t.outputs.data, [then, parser.parse_region()])
+        op = cls(values[0], values[1:], t.outputs.data, parse_branches(parser))
         op.attributes |= attributes
         return op
 

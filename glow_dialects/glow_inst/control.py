@@ -27,6 +27,7 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from ..elements import is_contiguous, memref_type, offset_of
+from ..glow.control import expect_arguments, parse_branches, print_branches
 from ..operator import element_of, shape_of
 from .instruction import (
     Instruction,
@@ -77,18 +78,10 @@ class ControlInstruction(Instruction, QualifiesArguments, abc.ABC):
                 raise VerifyException(f"expected operand {i} to be dense, found {value.type}")
         wanted = [self.argument_type(v) for _, v in self.inside()]
         for body in self.bodies():
-            found = [a.type for a in body.args]
-            if found != wanted:
-                raise VerifyException(
-                    f"expected a body on {_listed(wanted)}, found {_listed(found)}"
-                )
+            expect_arguments(body, wanted)
             last = body.last_op
             if not isinstance(last, YieldOp) or last.values:
                 raise VerifyException("expected a body that ends with glow_inst.yield of nothing")
-
-
-def _listed(types: Sequence[Attribute]) -> str:
-    return ", ".join(map(str, types)) or "nothing"
 
 
 @irdl_op_definition
@@ -144,12 +137,8 @@ class IfInstruction(ControlInstruction):
     def print(self, printer: Printer) -> None:
         print_qualified(printer, self.qualifiers(), self.operands)
         printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
         print_types(printer, self.operands)
-        printer.print_string(" then ")
-        printer.print_region(self.then)
-        printer.print_string(" else ")
-        printer.print_region(self.otherwise)
+        print_branches(printer, self.regions)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -161,13 +150,8 @@ class IfInstruction(ControlInstruction):
         if found != [Qualifier.IN, *[Qualifier.OUT] * outs, *[Qualifier.IN] * ins]:
             parser.raise_error("expected an @in condition, then @out, then @in operands")
         attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types = parse_types(parser, len(qualified))
-        values = parser.resolve_operands([o for _, o in qualified], types, position)  # pyright: ignore
-        parser.parse_keyword("then")
-        then = parser.parse_region()
-        parser.parse_keyword("else")
-        bodies = [then, parser.parse_region()]
+        values = parse_types(parser, qualified, position)
+        bodies = parse_branches(parser)
         op = cls(values[0], values[1 : 1 + outs], values[1 + outs :], bodies)
         op.attributes |= attributes
         return op
@@ -295,7 +279,6 @@ class LoopInstruction(ControlInstruction):
                 print_qualified(printer, [self._qualifier(name)] * len(values), values)
         printer.print_string(f" steps {self.most}")
         printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
         print_types(printer, self.operands)
         printer.print_string(" ")
         printer.print_region(self.body)
@@ -310,11 +293,8 @@ class LoopInstruction(ControlInstruction):
         parser.parse_keyword("steps")
         steps = parser.parse_integer()
         attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
         qualified = [v for values in groups.values() for v in values]
-        types = parse_types(parser, len(qualified))
-        resolved = parser.resolve_operands([o for _, o in qualified], types, position)  # pyright: ignore
-        values = iter(resolved)
+        values = iter(parse_types(parser, qualified, position))
         operands = {name: [next(values) for _ in group] for name, group in groups.items()}
         op = cls(steps, operands, parser.parse_region())
         op.attributes |= attributes

@@ -15,7 +15,7 @@ import abc
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import MemRefType, UnitAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
@@ -30,7 +30,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.irdl.operations import OptPropertyDef, VarOperandDef
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
@@ -133,12 +133,18 @@ def print_qualified(
 
 
 def print_types(printer: Printer, values: Sequence[SSAValue]) -> None:
+    """Prints ` : memref<4xf32>, memref<4xf32>`."""
+    printer.print_string(" : ")
     printer.print_list([v.type for v in values], printer.print_attribute)
 
 
-def parse_qualified(parser: Parser) -> list[tuple[Qualifier, object]]:
-    """Returns a possibly empty list of qualified operands, as unresolved operands."""
-    found: list[tuple[Qualifier, object]] = []
+Qualified: TypeAlias = "list[tuple[Qualifier, UnresolvedOperand]]"
+"""Operands whose types are not parsed yet."""
+
+
+def parse_qualified(parser: Parser) -> Qualified:
+    """Returns a possibly empty list of qualified operands."""
+    found: Qualified = []
     while (symbol := parser.parse_optional_symbol_name()) is not None:
         if symbol.data not in list(Qualifier):
             parser.raise_error(f"expected @in, @out or @inout, found @{symbol.data}")
@@ -148,11 +154,13 @@ def parse_qualified(parser: Parser) -> list[tuple[Qualifier, object]]:
     return found
 
 
-def parse_types(parser: Parser, count: int) -> Sequence[Attribute]:
+def parse_types(parser: Parser, qualified: Qualified, position: int) -> Sequence[SSAValue]:
+    """Parses the types of operands, which begin at a position, and returns their values."""
+    parser.parse_punctuation(":")
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-    if len(types) != count:
-        parser.raise_error(f"expected {counted(count, 'type')}, found {len(types)}")
-    return types
+    if len(types) != len(qualified):
+        parser.raise_error(f"expected {counted(len(qualified), 'type')}, found {len(types)}")
+    return parser.resolve_operands([o for _, o in qualified], types, position)
 
 
 class OperatorInstruction(Instruction, abc.ABC):
@@ -291,13 +299,11 @@ class OperatorInstruction(Instruction, abc.ABC):
         print_qualified(printer, qualifiers[:n], self.arguments)
         properties, result = self.OPERATOR.get_irdl_definition().properties, self._result
         print_properties(printer, properties, self.operator_properties, self.attributes, result)
-        printer.print_string(" : ")
         print_types(printer, self.arguments)
         if self.epilogue is not None:
             printer.print_string(" epilogue")
             print_qualified(printer, qualifiers[n:], self.extras)
             if self.extras:
-                printer.print_string(" : ")
                 print_types(printer, self.extras)
             printer.print_string(" ")
             printer.print_region(self.epilogue)
@@ -308,9 +314,7 @@ class OperatorInstruction(Instruction, abc.ABC):
         qualified = parse_qualified(parser)
         definition = cls.OPERATOR.get_irdl_definition()
         properties, attributes = parse_properties(parser, cls.name, definition.properties)
-        parser.parse_punctuation(":")
-        types = parse_types(parser, len(qualified))
-        arguments = parser.resolve_operands([o for _, o in qualified], types, position)  # pyright: ignore
+        arguments = parse_types(parser, qualified, position)
         extras: Sequence[SSAValue] = ()
         epilogue = None
         if parser.parse_optional_keyword("epilogue"):
@@ -318,13 +322,7 @@ class OperatorInstruction(Instruction, abc.ABC):
             if any(q is not Qualifier.IN for q, _ in qualified_extras):
                 parser.raise_error("expected @in for the operands of an epilogue")
             if qualified_extras:
-                parser.parse_punctuation(":")
-                extra_types = parse_types(parser, len(qualified_extras))
-                extras = parser.resolve_operands(
-                    [o for _, o in qualified_extras],  # pyright: ignore
-                    extra_types,
-                    position,
-                )
+                extras = parse_types(parser, qualified_extras, position)
             epilogue = parser.parse_region()
         outs = cls.num_results()
         inout = bool(qualified) and qualified[0][0] is Qualifier.INOUT

@@ -87,7 +87,6 @@ class CopyOp(Instruction):
     def print(self, printer: Printer) -> None:
         print_qualified(printer, self.qualifiers(), self.arguments)
         printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
         print_types(printer, self.arguments)
 
     @classmethod
@@ -97,9 +96,7 @@ class CopyOp(Instruction):
         if [q for q, _ in qualified] != [Qualifier.OUT, Qualifier.IN]:
             parser.raise_error("expected @out and @in operands")
         attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types = parse_types(parser, 2)
-        values = parser.resolve_operands([o for _, o in qualified], types, position)  # pyright: ignore
+        values = parse_types(parser, qualified, position)
         op = cls(values[0], values[1])
         op.attributes |= attributes
         return op
@@ -162,7 +159,6 @@ class StackedOp(Instruction):
     def print(self, printer: Printer) -> None:
         print_qualified(printer, self.qualifiers(), self.operands)
         printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
         print_types(printer, self.operands)
         printer.print_string(" ")
         printer.print_region(self.body)
@@ -176,9 +172,7 @@ class StackedOp(Instruction):
         if found != sorted(found, key=order.index):
             parser.raise_error("expected operands in the order @out, @inout, @in")
         attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types = parse_types(parser, len(qualified))
-        values = parser.resolve_operands([o for _, o in qualified], types, position)  # pyright: ignore
+        values = parse_types(parser, qualified, position)
         groups = [[v for v, f in zip(values, found, strict=True) if f is q] for q in order]
         op = cls(*groups, body=parser.parse_region())
         op.attributes |= attributes

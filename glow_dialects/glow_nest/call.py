@@ -54,7 +54,6 @@ class CallOp(Instruction):
             printer.print_ssa_value(value)
         printer.print_string(")")
         printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
         print_types(printer, self.arguments)
 
     @classmethod
@@ -65,9 +64,7 @@ class CallOp(Instruction):
         qualified = parse_qualified(parser)
         parser.parse_punctuation(")")
         attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types = parse_types(parser, len(qualified))
-        values = parser.resolve_operands([o for _, o in qualified], types, position)  # pyright: ignore
+        values = parse_types(parser, qualified, position)
         op = cls(callee.data, values, [q for q, _ in qualified])
         op.attributes |= attributes
         return op
