@@ -160,9 +160,10 @@ def test_one_plus_erf(fma: bool, rng: np.random.Generator):
     found, scalars = run("one_plus_erf", [x], fma=fma), run("one_plus_erf", [x], lanes=1, fma=fma)
     with np.errstate(invalid="ignore"):
         exact = np.vectorize(math.erfc, otypes=[np.float64])(-x.astype(np.float64))
-    np.testing.assert_allclose(found, exact, rtol=0, atol=1.7e-7)
+    # the largest errors of all floats
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1.92e-7 if fma else 1.79e-7)
     near = x > -4
-    np.testing.assert_allclose(found[near], exact[near], rtol=1e-4)
+    np.testing.assert_allclose(found[near], exact[near], rtol=6.6e-6 if fma else 8.2e-6)
     np.testing.assert_allclose(scalars, found, rtol=1e-6)
     assert (found[x < -40] == 0).all()
 
