@@ -26,11 +26,17 @@ class Optimizer(abc.ABC):
     STATE: Sequence[str] = ()
     """The names of the tensors that are kept for each parameter. They begin as zeros."""
 
-    def __init__(self, rate: float | Schedule, clip_norm: float | None = None):
+    def __init__(
+        self,
+        rate: float | Schedule,
+        clip_norm: float | None = None,
+        weight_decay: float = 0.0,
+    ):
         """
         `rate` is the learning rate, or a schedule of it. With `clip_norm`, gradients are scaled so
         that the norm of all of them together is at most that (Pascanu et al. 2013).
         """
+        self.weight_decay = weight_decay
         self.schedule: Schedule = rate if callable(rate) else constant(rate)
         if clip_norm is not None and not clip_norm > 0:
             raise GlowError(f"expected a positive norm to clip gradients to, found {clip_norm}")
@@ -49,6 +55,10 @@ class Optimizer(abc.ABC):
         numbers: Mapping[str, Tensor],
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Returns the new value of a parameter, and its new state."""
+
+    def with_penalty(self, parameter: Tensor, gradient: Tensor) -> Tensor:
+        """Returns a gradient with that of the penalty `weight_decay / 2 * parameter**2`."""
+        return gradient + parameter * self.weight_decay if self.weight_decay else gradient
 
     def clipped(self, gradients: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Returns gradients whose common norm is at most `clip_norm`."""
@@ -81,8 +91,8 @@ class SGD(Optimizer):
         nesterov: bool = False,
         clip_norm: float | None = None,
     ):
-        super().__init__(rate, clip_norm)
-        self.momentum, self.weight_decay, self.nesterov = momentum, weight_decay, nesterov
+        super().__init__(rate, clip_norm, weight_decay)
+        self.momentum, self.nesterov = momentum, nesterov
         self.STATE = ("velocity",) if momentum else ()
 
     def update(
@@ -92,8 +102,7 @@ class SGD(Optimizer):
         state: Mapping[str, Tensor],
         numbers: Mapping[str, Tensor],
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        if self.weight_decay:
-            gradient = gradient + parameter * self.weight_decay
+        gradient = self.with_penalty(parameter, gradient)
         if not self.momentum:
             return parameter - gradient * numbers["rate"], {}
         velocity = state["velocity"] * self.momentum + gradient
@@ -117,8 +126,8 @@ class Adam(Optimizer):
         weight_decay: float = 0.0,
         clip_norm: float | None = None,
     ):
-        super().__init__(rate, clip_norm)
-        self.betas, self.epsilon, self.weight_decay = betas, epsilon, weight_decay
+        super().__init__(rate, clip_norm, weight_decay)
+        self.betas, self.epsilon = betas, epsilon
 
     def numbers(self, step: int) -> dict[str, float]:
         first, second = (1 - beta**step for beta in self.betas)
@@ -132,22 +141,17 @@ class Adam(Optimizer):
         state: Mapping[str, Tensor],
         numbers: Mapping[str, Tensor],
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        if self.weight_decay:
-            gradient = gradient + parameter * self.weight_decay
-        return self._step(parameter, gradient, state, numbers)
-
-    def _step(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        state: Mapping[str, Tensor],
-        numbers: Mapping[str, Tensor],
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+        gradient = self.with_penalty(parameter, gradient)
         first, second = self.betas
         mean = state["mean"] * first + gradient * (1 - first)
         square = state["square"] * second + gradient * gradient * (1 - second)
         root = elementwise(SqrtOp, square) * numbers["root"] + self.epsilon
+        parameter = self.decayed(parameter, numbers["rate"])
         return parameter - mean * numbers["step"] / root, {"mean": mean, "square": square}
+
+    def decayed(self, parameter: Tensor, rate: Tensor) -> Tensor:
+        """Returns the parameter that the step is subtracted from."""
+        return parameter
 
 
 class AdamW(Adam):
@@ -163,15 +167,11 @@ class AdamW(Adam):
     ):
         super().__init__(rate, betas, epsilon, weight_decay, clip_norm)
 
-    def update(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        state: Mapping[str, Tensor],
-        numbers: Mapping[str, Tensor],
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        decayed = parameter - parameter * numbers["rate"] * self.weight_decay
-        return self._step(decayed, gradient, state, numbers)
+    def with_penalty(self, parameter: Tensor, gradient: Tensor) -> Tensor:
+        return gradient
+
+    def decayed(self, parameter: Tensor, rate: Tensor) -> Tensor:
+        return parameter - parameter * rate * self.weight_decay
 
 
 def constant(rate: float) -> Schedule:
