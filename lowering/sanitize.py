@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -222,7 +223,7 @@ class _Guard:
                 if not isinstance(owner, arith.ConstantOp):
                     raise CompileError(f"expected constant offsets to check {op.name}")
                 assert isinstance(owner.value, DenseIntOrFPElementsAttr)
-                offsets = [v for v in owner.value.get_values() if isinstance(v, int)]
+                offsets = np.array(owner.value.get_values(), np.int64).tolist()
                 return min(0, *offsets), max(offsets) + 1
             case other:
                 raise CompileError(f"expected an access to check, found {other.name}")
