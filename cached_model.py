@@ -13,6 +13,7 @@ from .interface.backend import Backend
 from .interface.cache_rows import Rows
 from .interface.signature import Signature
 from .runtime.buckets import POWERS, bucket_of
+from .runtime.symbols import Binding
 from .specialization import LatestUsed, SpecializationRules, SymbolicModel
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class CacheSession:
         """See `CachedModel.session`."""
         self._model = model
         self._signature = model.call_signature
+        self._binding = Binding(self._signature.inputs)
         self._least = rows
         self._rows = 0
         self._sizes: dict[str, int] = {}
@@ -176,14 +178,7 @@ class CacheSession:
 
     def _symbol_sizes(self, given: Sequence[np.ndarray]) -> dict[str, int]:
         """Returns the sizes of symbols but that of all tokens. Raises InputError."""
-        found: dict[str, int] = {}
-        for info, array in zip(self._signature.inputs, given, strict=True):
-            for symbol, size in zip(info.shape, array.shape, strict=True):
-                if isinstance(symbol, str) and found.setdefault(symbol, size) != size:
-                    raise InputError(
-                        f"input {info.name!r}: symbol {symbol} is {size}, but {found[symbol]} in "
-                        "another input"
-                    )
+        found = dict(zip(self._binding.symbols, self._binding.sizes(given), strict=True))
         total = found.pop(self._model.total_symbol or "", None)
         expected = self.length + found[self._model.new_symbol]
         if total is not None and total != expected:

@@ -10,6 +10,7 @@ import numpy as np
 from .errors import GlowError, InputError
 from .interface.destinations import Outputs, destinations
 from .interface.signature import Signature, TensorInfo
+from .runtime.symbols import Binding
 
 
 class StatefulModel(Protocol):
@@ -123,11 +124,10 @@ class Session:
 
     def _begin(self, given: Mapping[str, np.ndarray]) -> None:
         """Makes states of zeros, whose symbolic sizes are those of the inputs."""
-        sizes: dict[object, int] = {}
-        for info in self._all.inputs:
-            array = given.get(info.name, self._state.get(info.name))
-            if array is not None:
-                sizes |= {d: n for d, n in zip(info.shape, array.shape, strict=True) if d != n}
+        arrays = {**self._state, **given}
+        sizes = Binding(self._all.inputs).known(
+            {name: array.shape for name, array in arrays.items()}
+        )
         for info in self._all.inputs:
             if info.name not in self._states or info.name in self._state:
                 continue

@@ -207,7 +207,7 @@ class SymbolicModel(SpecializedModel):
 
     def _made(self, key: Key) -> CompiledModel:
         """Returns a new specialization. Raises GlowError if it is too large."""
-        sizes = {**self._fixed, **dict(zip(self._binding.symbols, key[0], strict=True))}
+        sizes = {**self._fixed, **self._by_name(key[0])}
         made = self._compile(sizes, self._deciding.arrays(key[1]))
         limit = self._rules.limit_bytes
         if limit is not None and (found := made.activation_bytes()) > limit:
@@ -223,12 +223,10 @@ class SymbolicModel(SpecializedModel):
         wide = self._bucketed(sizes)
         if wide == sizes:
             return self._run_exactly(sizes, inputs)
-        infos = self._signature.inputs
-        arrays = padded(inputs, infos, self._by_name(wide))
-        found = self._run_exactly(wide, arrays)
-        found = cut(found, self._signature.outputs, self._by_name(sizes))
-        own = self._by_name(sizes)
-        longer = [name for name, size in self._by_name(wide).items() if size != own[name]]
+        own, larger = self._by_name(sizes), self._by_name(wide)
+        found = self._run_exactly(wide, padded(inputs, self._signature.inputs, larger))
+        found = cut(found, self._signature.outputs, own)
+        longer = [name for name, size in larger.items() if size != own[name]]
         if not self._same_when_padded.issuperset(longer):
             exact = self._run_exactly(sizes, inputs)
             expect_same(found, exact, self._signature.outputs, longer)
@@ -246,10 +244,13 @@ class SymbolicModel(SpecializedModel):
     def _bound_sizes(self, inputs: Sequence[np.ndarray]) -> tuple[int, ...]:
         """Returns the size of each symbol. Raises InputError for one out of its range."""
         sizes = self._binding.sizes(inputs)
-        for name, size in self._by_name(sizes).items():
-            if name in self._rules.ranges:
-                self._rules.ranges[name].expect(name, size)
+        if self._rules.ranges:
+            self._expect_in_range(self._by_name(sizes))
         return sizes
+
+    def _expect_in_range(self, sizes: Mapping[str, int]) -> None:
+        for name, allowed in self._rules.ranges.items():
+            allowed.expect(name, sizes[name])
 
     def _by_name(self, sizes: tuple[int, ...]) -> dict[str, int]:
         return dict(zip(self._binding.symbols, sizes, strict=True))
@@ -294,26 +295,26 @@ class SymbolicModel(SpecializedModel):
         compiled now, unless it is there. Raises GlowError for wrong symbols, ValuesNeededError if
         shapes follow from values of inputs, and what `glow.compile` raises.
         """
-        sizes = checked_sizes(symbols)
+        return self._kept.get((self._key(symbols), ()))
+
+    def _key(self, sizes: Mapping[str, int] | None) -> tuple[int, ...]:
+        """Returns sizes of the symbols that have none yet. Raises the errors of `specialize`."""
+        sizes = checked_sizes(sizes)
         for name, size in self._fixed.items():
             if sizes.pop(name, size) != size:
                 raise GlowError(f"symbol {name} was fixed: it is {size}")
-        return self._kept.get((self._key(sizes), ()))
-
-    def _key(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         key = self._binding.key(sizes)
-        for name, allowed in self._rules.ranges.items():
-            allowed.expect(name, sizes[name])
+        self._expect_in_range(sizes)
         return key
 
     def warm_up(self, symbols: Iterable[Mapping[str, int]]) -> None:
-        sizes = [self._bucketed(self._key(checked_sizes(each))) for each in symbols]
-        if len(set(sizes)) > self._kept.limit:
+        sizes = dict.fromkeys(self._bucketed(self._key(each)) for each in symbols)
+        if len(sizes) > self._kept.limit:
             raise GlowError(
-                f"{len(set(sizes))} specializations are more than the {self._kept.limit} that are "
+                f"{len(sizes)} specializations are more than the {self._kept.limit} that are "
                 "kept: give glow.compile a larger max_specializations"
             )
-        for each in dict.fromkeys(sizes):
+        for each in sizes:
             self._kept.get((each, ()))
 
     @property
