@@ -129,12 +129,11 @@ def _finish(build: GraphBuilder, bodies: Sequence[ConvertedBody]) -> list[SSAVal
         copies: list[Operation] = []
         for value in own:
             _copy(value, inside, copies)
+        for op in block.ops:
+            op.operands = [inside.get(v, v) for v in op.operands]
         first = block.first_op
         assert first is not None
         block.insert_ops_before(copies, first)
-        for op in block.ops:
-            if op not in copies:
-                op.operands = [inside.get(v, v) for v in op.operands]
     return captured
 
 

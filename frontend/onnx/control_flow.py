@@ -9,7 +9,7 @@ If that cannot be, because shapes differ from step to step, say, what decides ha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from onnx import GraphProto
@@ -234,35 +234,40 @@ def loop(node: OnnxNode, subgraphs: Subgraphs) -> list[SSAValue]:
     most = None if trips is None or not known else int(node.known_number(0))
     condition = node.optional(1)
     known = known and (condition is None or known_array(condition) is not None)
-    nodes = len(node.attr("body").node)
+    few = most is None or most * len(node.attr("body").node) <= MOST_NODES
+    ways = [_unrolled, _as_loop] if few else [_as_loop, _unrolled]
+    first, *others = ways if known else [_as_loop]
     try:
-        if known and (most is None or most * nodes <= MOST_NODES):
-            return _unrolled(node, subgraphs, most)
-        return _as_loop(node, subgraphs, most)
+        return first(node, subgraphs, most)
     except Reported:
         raise
     except (Unsupported, SizeNeeded) as reason:
-        return _other_way(node, subgraphs, most, known, reason)
+        return _other_way(node, subgraphs, most, others, reason)
+
+
+Way: TypeAlias = Callable[[OnnxNode, Subgraphs, "int | None"], list[SSAValue]]
+"""Converts a Loop of at most so many steps, if these are known."""
 
 
 def _other_way(
-    node: OnnxNode, subgraphs: Subgraphs, most: int | None, known: bool, reason: Exception
+    node: OnnxNode,
+    subgraphs: Subgraphs,
+    most: int | None,
+    others: Sequence[Way],
+    reason: Exception,
 ) -> list[SSAValue]:
     """
-    Converts a Loop in the other of the two ways than that which failed for a reason. If that fails,
-    too, it raises an error about values that have to be known, or else about the second way.
+    Converts a Loop in another way than that which failed for a reason. If that fails, too, it
+    raises an error about the second way; without another way, about values that have to be known.
     """
-    unrolled = known and (most is None or most * len(node.attr("body").node) <= MOST_NODES)
-    try:
-        if unrolled:
-            return _as_loop(node, subgraphs, most)
-        if known:
-            return _unrolled(node, subgraphs, most)
-    except Reported:
-        raise
-    except (Unsupported, SizeNeeded) as other:
-        # steps that only are too many say less than why there is no loop
-        raise (other if type(reason) is Unsupported else reason) from None
+    for way in others:
+        try:
+            return way(node, subgraphs, most)
+        except Reported:
+            raise
+        except (Unsupported, SizeNeeded) as other:
+            # steps that only are too many say less than why there is no loop
+            raise (other if type(reason) is Unsupported else reason) from None
     undecided = [i for i in (0, 1) if node.optional(i) is not None]
     undecided = [i for i in undecided if known_array(node.input(i)) is None]
     raise _needed(node, undecided[0], reason) from reason
