@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+E = TypeVar("E", bound=Exception)
+
 
 class GlowError(Exception):
     """Base of every error that a user can cause: bad models, bad inputs, bad options."""
@@ -97,3 +101,9 @@ class QueueFullError(RejectedError):
 
 class DeadlineError(GlowError, TimeoutError):
     """A request that could not be finished in the time that its caller gave."""
+
+
+def at_operation(error: E, operation: object) -> E:
+    """Returns an error about an operation, which messages then name as its place."""
+    error.operation = operation  # pyright: ignore[reportAttributeAccessIssue]
+    return error

@@ -1,8 +1,8 @@
-"""Parts of messages: words that depend on numbers, and names that may be meant."""
+"""Words that depend on numbers, names that may be meant, and names that are free."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -19,3 +19,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     similar = get_close_matches(name, list(known))
     return f"; did you mean {' or '.join(similar)}?" if similar else ""
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """Returns a name that is not taken: the wanted one, if need be with `_` behind it."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted

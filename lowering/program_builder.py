@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..errors import CompileError
+from ..errors import CompileError, at_operation
 from ..glow_dialects.elements import is_contiguous, memref_of, memref_type, offset_of
 from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.constant import SplatOp
@@ -24,9 +24,7 @@ from ..table import Table
 
 def failure(op: Operation, message: str) -> CompileError:
     """Returns an error about an operation."""
-    error = CompileError(message)
-    error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
-    return error
+    return at_operation(CompileError(message), op)
 
 
 def memref_for(value: SSAValue) -> MemRefType:

@@ -19,6 +19,8 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
+from ..errors import at_operation
+
 
 def verify_dominance(op: Operation) -> None:
     """
@@ -84,9 +86,8 @@ def _error(op: Operation, index: int, value: SSAValue) -> VerifyException:
             where = "an argument of another block"
         case _:
             where = "not in the module"
-    error = VerifyException(f"expected {name} to be defined before its use, but it is {where}")
-    error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
-    return error
+    message = f"expected {name} to be defined before its use, but it is {where}"
+    return at_operation(VerifyException(message), op)
 
 
 def _successors(block: Block) -> Sequence[Block]:

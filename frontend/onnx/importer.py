@@ -25,6 +25,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...errors import ModelError, UnsupportedError, ValuesNeededError
+from ...glow_dialects.operator import text_of
+from ...wording import free_name
 from . import ops  # noqa: F401  (registers the converters)
 from .bodies import erase_dead
 from .builder import Counted, Exceeded, GraphBuilder, Indices
@@ -231,9 +233,7 @@ def _with_counts(
             )
         found.append(DictionaryAttr(about))
     for i in range(len(counts)):
-        name = f"count {i}"
-        while name in names:
-            name += "_"
+        name = free_name(f"count {i}", names)
         found.append(DictionaryAttr({"glow.name": StringAttr(name)}))
     return ArrayAttr(found)
 
@@ -244,10 +244,7 @@ def _with_limit(
     """Returns the attributes of results, of which the last may say that a loop does not end."""
     if limit is None:
         return attributes
-    names = [about.data["glow.name"] for about in attributes]
-    name = StringAttr("limit")
-    while name in names:
-        name = StringAttr(f"{name.data}_")
+    name = StringAttr(free_name("limit", _names_in(attributes)))
     message = f"{limit.loops}: not at its end after {LIMIT} steps"
     about = DictionaryAttr({"glow.name": name, "glow.limit": StringAttr(message)})
     return ArrayAttr([*attributes, about])
@@ -257,12 +254,11 @@ def _with_extremes(
     promised: ArrayAttr[DictionaryAttr], extremes: Mapping[SSAValue, Sequence[Indices]]
 ) -> ArrayAttr[DictionaryAttr]:
     """Returns the attributes of results, of which the last ones are extremes of indices."""
-    found, names = list(promised), {about.data["glow.name"] for about in promised}
+    found, names = list(promised), _names_in(promised)
     for ranges in extremes.values():
-        name = f"extremes of indices of {', '.join(dict.fromkeys(r.user for r in ranges))}"
-        while StringAttr(name) in names:
-            name += "_"
-        names.add(StringAttr(name))
+        users = ", ".join(dict.fromkeys(r.user for r in ranges))
+        name = free_name(f"extremes of indices of {users}", names)
+        names.add(name)
         checked = ArrayAttr([_range_attribute(each) for each in ranges])
         found.append(DictionaryAttr({"glow.name": StringAttr(name), "glow.ranges": checked}))
     return ArrayAttr(found)
@@ -299,11 +295,12 @@ def _arguments(names: Sequence[str], builder: GraphBuilder) -> ArrayAttr[Diction
     """Returns the attributes of arguments, of which the state of random numbers comes last."""
     if builder.random is None:
         return _names(names)
-    name = "random state"
-    while name in names:
-        name += "_"
-    found = _names([*names, name]).data
+    found = _names([*names, free_name("random state", names)]).data
     return ArrayAttr([*found[:-1], DictionaryAttr({**found[-1].data, "glow.random": UnitAttr()})])
+
+
+def _names_in(attributes: ArrayAttr[DictionaryAttr]) -> set[str]:
+    return {text_of(about.data["glow.name"]) or "" for about in attributes}
 
 
 def _names(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:

@@ -8,7 +8,7 @@ from onnx import GraphProto, TensorProto, TensorShapeProto, ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 
 from ...errors import ModelError
-from ...wording import did_you_mean
+from ...wording import did_you_mean, free_name
 from .element_types import check_shape, element_of_onnx
 from .problems import Unsupported, some
 
@@ -30,10 +30,7 @@ def input_dims(inputs: Sequence[ValueInfoProto]) -> dict[str, list[int | str]]:
         found[value.name] = [_size(d) for d in _dims(value)]
         for i, size in enumerate(found[value.name]):
             if size == UNNAMED:
-                symbol = f"{value.name}_dim{i}"
-                while symbol in named:
-                    symbol += "_"
-                found[value.name][i] = symbol
+                found[value.name][i] = free_name(f"{value.name}_dim{i}", named)
     return found
 
 

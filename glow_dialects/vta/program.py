@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
+from ...errors import at_operation
 from .attributes import CONFIG
 from .dram import MicroOpsOp, RegionOp
 from .instruction import VtaInstruction
@@ -45,6 +46,4 @@ def contents(
 
 
 def _error(op: Operation, message: str) -> VerifyException:
-    error = VerifyException(message)
-    error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
-    return error
+    return at_operation(VerifyException(message), op)

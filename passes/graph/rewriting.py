@@ -22,7 +22,7 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
 )
 
-from ...errors import CompileError
+from ...errors import CompileError, at_operation
 from ...glow_dialects.elements import num_elements, storage_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
@@ -245,9 +245,7 @@ def failure(
     if names is None:
         names = [r.name_hint for r in op.results if r.name_hint]
     hints = [f"%{name}" for name in names]
-    error = kind(f"{' '.join([op.name, *hints])}: {message}")
-    error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
-    return error
+    return at_operation(kind(f"{' '.join([op.name, *hints])}: {message}"), op)
 
 
 def defining_op(value: SSAValue, kind: type[N]) -> N | None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i64
 
-from ...errors import CompileError
+from ...errors import CompileError, at_operation
 from ...glow_dialects.glow_inst.memory import NAME, STATE
 from ...glow_dialects.operator import text_of
 
@@ -70,6 +70,4 @@ def _numbers(attributes: ArrayAttr[DictionaryAttr] | None) -> dict[str | None, i
 
 
 def _failure(graph: func.FuncOp, message: str) -> CompileError:
-    error = CompileError(message)
-    error.operation = graph  # pyright: ignore[reportAttributeAccessIssue]
-    return error
+    return at_operation(CompileError(message), graph)

@@ -28,6 +28,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
+from ...errors import at_operation
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
 from ...glow_dialects.glow_inst.memory import (
@@ -47,9 +48,7 @@ from .program import blocks_within, in_order, memref, overlap, programs
 
 
 def _fail(op: Operation, message: str) -> NoReturn:
-    error = VerifyException(message)
-    error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
-    raise error
+    raise at_operation(VerifyException(message), op)
 
 
 def _name(value: SSAValue) -> str:

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr, 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects.glow.base import Node
+from ...wording import free_name
 from ..visited_operation import each
 from .devices import Device, attributes_of
 from .idle import idle_attribute
@@ -70,7 +71,8 @@ def outline(
     *nodes, last = block.ops
     remote: dict[SSAValue, SSAValue] = {a: a for a in block.args}
     for number, group in enumerate(groups):
-        name = _free_name(f"{PREFIX}{number}", taken)
+        name = free_name(f"{PREFIX}{number}", taken)
+        taken.add(name)
         function, inputs, outputs = _function(name, problem, group)
         module.body.block.insert_op_before(function, main)
         call = func.CallOp(name, [remote[v] for v in inputs], [v.type for v in outputs])
@@ -84,14 +86,6 @@ def outline(
     for node in nodes:
         node.detach()
         node.drop_all_references()
-
-
-def _free_name(wanted: str, taken: set[str]) -> str:
-    name = wanted
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
 
 
 def _function(

@@ -35,6 +35,7 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ...errors import at_operation
 from ...glow_dialects.vta import (
     DEFAULT,
     Engine,
@@ -57,9 +58,7 @@ Clock = list[int]
 
 
 def _fail(op: Operation, message: str) -> NoReturn:
-    error = VerifyException(message)
-    error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
-    raise error
+    raise at_operation(VerifyException(message), op)
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,13 @@ def small_decoder(
     }}
     """
     model = onnx.parser.parse_model(text)
+    values = _values(rng, layers)
+    model.graph.initializer.extend(numpy_helper.from_array(v, k) for k, v in values.items())
+    return model
+
+
+def _values(rng: np.random.Generator, layers: int) -> dict[str, np.ndarray]:
+    """Returns the initializers of a decoder."""
     values = {
         "zero": np.array(0, np.int64),
         "one": np.array(1, np.int64),
@@ -95,8 +102,7 @@ def small_decoder(
     for n in range(layers):
         for name in ("wq", "wk", "wv", "wo"):
             values[f"{name}{n}"] = rng.standard_normal((WIDTH, WIDTH), np.float32) / 4
-    model.graph.initializer.extend(numpy_helper.from_array(v, k) for k, v in values.items())
-    return model
+    return values
 
 
 def no_past(model: onnx.ModelProto, batch: int = 1) -> dict[str, np.ndarray]:
