@@ -13,8 +13,8 @@ binade, on x86 with FMA):
 Without FMA, those of exp and exp2 are 1.1, and that of erf is 1.2. The logistic function, which is
 compiled as `1 / (1 + exp(-x))`, is within 2.5 units where its result is a normal number. The sum
 `1 + erf(x)`, which the Gaussian error linear unit has, is a function of its own. Over all x, its
-error is at most 1.92e-7, and above x = -4 at most 6.6e-6 of the result, where the sum with a rounded
-erf loses all digits. Without FMA, that is 1.79e-7 and 8.2e-6.
+error is at most 1.92e-7, and above x = -4 at most 6.6e-6 of the result, where the sum with a
+rounded erf loses all digits. Without FMA, that is 1.79e-7 and 8.2e-6.
 
 The methods are the classical ones (Cody and Waite, *Software Manual for the Elementary Functions*,
 1980; Muller, *Elementary Functions*, 2016): reduce the argument with a constant in two or three
