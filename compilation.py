@@ -12,12 +12,12 @@ from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .errors import ModelError
 from .interface.signature import Signature, TensorInfo
+from .interface.symbols import Binding
 from .lazy import lazy_property
 from .model_forms import NO_VALUES, Values
 from .runtime.environment import verifies
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.saved_program import find_signature, store_signature
-from .runtime.symbols import Binding
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

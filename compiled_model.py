@@ -13,9 +13,9 @@ from .interface.destinations import Outputs, copy_results, destinations, expect_
 from .interface.memory_plan import MemoryPlan
 from .interface.program import InPlaceProgram, Program
 from .interface.signature import Signature, TensorInfo
+from .interface.symbols import checked_sizes
 from .runtime.peak_memory import peak_resident_bytes
 from .runtime.random_state import RandomState
-from .runtime.symbols import checked_sizes
 from .session import Session
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ from .compiled_model import CompiledModel
 from .cut_model import CutModel
 from .errors import CutNeededError, GlowError, UnsupportedError, ValuesNeededError
 from .interface.backend import Backend, find_backend, given_options
+from .interface.symbols import checked_ranges
 from .model_forms import Model, Values
 from .nested_model import NestedModel
 from .runtime.buckets import BucketSizes
 from .runtime.object_cache import expect_cache
 from .runtime.options import at_least_one, expect_verify
-from .runtime.symbols import checked_ranges
 from .specialization import SpecializationRules, SymbolicModel
 from .states import have_rows, matched_states, with_states
 

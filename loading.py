@@ -14,6 +14,7 @@ from .glow_dialects.elements import is_float
 from .glow_dialects.glow.constant import ConstantOp
 from .glow_dialects.glow_inst.memory import NAME
 from .glow_dialects.operator import element_of, shape_of
+from .interface.symbols import checked_sizes
 from .model_forms import Model, is_text
 from .parsing import read_module
 from .passes.partition.inline_partitions import inline_partitions
@@ -22,7 +23,6 @@ from .runtime.gil_switch import python_lock
 from .runtime.host.options import quantized_graph
 from .runtime.options import at_least_one, pipeline_text
 from .runtime.signature import signature_of
-from .runtime.symbols import checked_sizes
 
 if TYPE_CHECKING:
     import numpy as np

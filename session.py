@@ -10,7 +10,7 @@ import numpy as np
 from .errors import GlowError, InputError
 from .interface.destinations import Outputs, destinations
 from .interface.signature import Signature, TensorInfo
-from .runtime.symbols import Binding
+from .interface.symbols import Binding
 
 
 class StatefulModel(Protocol):

@@ -20,8 +20,8 @@ from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend
 from .interface.destinations import Outputs
 from .interface.signature import Signature, TensorInfo
+from .interface.symbols import Binding, SizeRange, checked_sizes
 from .runtime.buckets import BucketSizes, checked_buckets, cut, expect_same, padded
-from .runtime.symbols import Binding, SizeRange, checked_sizes
 from .several_programs import SeveralPrograms
 
 if TYPE_CHECKING:

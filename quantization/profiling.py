@@ -14,6 +14,7 @@ from ..compiler import CompiledModel, compile
 from ..context import make_context
 from ..errors import CompileError, QuantizationError, UnsupportedError
 from ..glow_dialects.operator import text_of
+from ..interface.symbols import checked_sizes
 from ..loading import load_model
 from ..model_forms import Model
 from ..passes.graph.profile import ProfilePass, profiled_places
@@ -21,7 +22,6 @@ from ..passes.graph.value_keys import profiled_values
 from ..runtime.cpu_backend import CpuBackend
 from ..runtime.signature import main_function
 from ..runtime.stages import Stages
-from ..runtime.symbols import checked_sizes
 from ..wording import counted
 from .histogram import DEFAULT_BINS, Histogram
 from .profiles import Profile, ValueProfile

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..runtime.symbols import Binding
+from ..interface.symbols import Binding
 from .datasets import open_dataset
 from .inputs import given_shapes, preprocessing_of
 

@@ -56,7 +56,9 @@ ALLOWED = {
     "checks": {"passes"},
     "diagnostics": set(),
     "parsing": {"checks", "context", "diagnostics"},
-    "loading": {"frontend", "glow_dialects", "model_forms", "passes", "parsing", "runtime"},
+    "loading": {
+        *("frontend", "glow_dialects", "interface", "model_forms", "passes", "parsing", "runtime"),
+    },
     "model_forms": set(),
     "compiled_model": {"interface", "runtime", "session"},
     "session": {"interface"},

@@ -17,7 +17,7 @@ from ..wording import did_you_mean
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..interface.signature import TensorInfo
+    from .signature import TensorInfo
 
 
 @dataclass(frozen=True)
