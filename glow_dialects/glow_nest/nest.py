@@ -234,9 +234,9 @@ def _recorded(nest: Nest) -> Nest:
     if not same or write.indirect is not None or compute_type(element) != element:
         return nest
     count = same[0].size
-    if not any(
-        write.stride(d) == count
-        and all(r.stride(d) in (0, 1) and r.indirect is None for r in reads)
+    direct = [r for r in reads if r.indirect is None]
+    if len(direct) < len(reads) or not any(
+        write.stride(d) == count and all(r.stride(d) in (0, 1) for r in reads)
         for d in nest.parallel
     ):
         return nest
