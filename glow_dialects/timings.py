@@ -245,8 +245,13 @@ class Timings:
     """Steps of a recurrent layer that repay packing its weights into panels."""
     rows_ahead: int = 16
     """How many rows that indices name are prefetched before they are added."""
-    narrow_panel_vectors: int = 2
+    narrow_panel_vectors: int = 1
     """Vectors of a panel of weights of a few bits."""
+    most_words_together: int = 4
+    """
+    Words of a block of such weights that a step unpacks, if it multiplies integers. Of floats, one
+    word has enough operations.
+    """
     least_unpacked_rows: int = 24
     """Rows of a product that repay unpacking weights of a few bits to memory."""
     least_transposed_rows: int = 16
