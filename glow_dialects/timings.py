@@ -260,6 +260,12 @@ class Timings:
     """Terms of a sum for which that holds; more repay adding the lanes of vectors."""
     least_packed_rows: int = 48
     """Rows of a product that repay copying a matrix that is not constant to panels."""
+    least_patch_filters: int = 128
+    """Filters that each element of a patch meets, which repay writing patches to memory."""
+    least_patches: int = 128
+    """Patches, and terms of their products, below which that is not worth its while."""
+    most_patch_bytes: int = 1 << 26
+    """Bytes of patches that a convolution may have."""
     most_inline_weight: int = 12
     """
     Operations of a body that runs on accumulators in registers. For more, a tile would have to have

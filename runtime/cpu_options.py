@@ -9,7 +9,7 @@ from .options import expect_boolean, expect_choice, expect_text, option, pipelin
 
 MOST_THREADS = 1024
 """More are a mistake: they would take longer to meet than to compute."""
-CONV_ALGORITHMS = ("auto", "direct", "winograd")
+CONV_ALGORITHMS = ("auto", "direct", "winograd", "product")
 PRECISIONS = ("f32", "bf16")
 
 
@@ -49,10 +49,11 @@ class CpuOptions:
     )
     """
     The algorithm of convolutions: `auto` for the estimated fastest, `direct` for the definition,
-    `winograd` wherever it applies. Winograd convolution rounds differently: its results are within
-    2e-5 of the root mean square of the exact ones. With `direct`, large matrices behind a rectifier
-    also stay as they are, which are otherwise rounded to 28 bits; that changes results less than
-    sums in f32 do.
+    `winograd` or `product` wherever it applies. `product` is one of matrices, the filter and the
+    patches of the input, for filters that are not constant. Winograd convolution rounds
+    differently: its results are within 2e-5 of the root mean square of the exact ones. With
+    `direct`, large matrices behind a rectifier also stay as they are, which are otherwise rounded
+    to 28 bits; that changes results less than sums in f32 do.
     """
     precision: str = option(
         "f32",

@@ -1,5 +1,6 @@
 """
-Chooses the algorithm of each convolution of blocked tensors: by definition, or Winograd's.
+Chooses the algorithm of each convolution: of blocked tensors by definition or Winograd's, of others
+by definition or a product of matrices (`patch_products.py`).
 
 Winograd convolution (`glow_cpu.winograd_convolution`) applies to filters of 3 x 3 with stride 1. It
 takes fewer multiplications, but transforms its inputs and results, computes whole tiles where the
@@ -27,6 +28,7 @@ from ...errors import CompileError
 from ...glow_dialects import costs
 from ...glow_dialects.elements import storage_type
 from ...glow_dialects.glow.constant import ConstantOp
+from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
@@ -42,9 +44,11 @@ from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.cook_toom import KERNEL, integer_transforms
 from ...semantics.winograd import filter_in_parts, transform_dot_filter, transform_filter
 from ..levels import GRAPH
+from .patch_products import has_patches, patch_product, repays_patches
 from .rewriting import Build, erase_if_dead, replace_node, tensor_nodes
 
-DIRECT, WINOGRAD, AUTO = "direct", "winograd", "auto"
+DIRECT, WINOGRAD, PRODUCT, AUTO = "direct", "winograd", "product", "auto"
+ALGORITHMS = (AUTO, DIRECT, WINOGRAD, PRODUCT)
 
 
 @dataclass(frozen=True)
@@ -233,33 +237,48 @@ def rewrite_bytes(node: DotConvolutionOp, tile: int) -> None:
 
 @dataclass(frozen=True)
 class ChooseConvolutionsPass(ModulePass):
-    """Choose the algorithm of convolutions of blocked tensors."""
+    """Choose the algorithm of convolutions."""
 
     name = "glow-choose-convolutions"
     level = GRAPH
 
     algorithm: str = AUTO
     """
-    The algorithm: `direct`, `winograd` wherever it applies, or `auto` for the faster one by
-    estimate.
+    The algorithm: `direct`; `winograd` or `product` wherever it applies; or `auto` for the fastest
+    one by estimate.
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.algorithm not in (AUTO, DIRECT, WINOGRAD):
+        if self.algorithm not in ALGORITHMS:
+            *others, last = ALGORITHMS
             raise CompileError(
-                f"expected the algorithm of convolutions to be {AUTO}, {DIRECT} or {WINOGRAD}, "
+                f"expected the algorithm of convolutions to be {', '.join(others)} or {last}, "
                 f"found {self.algorithm!r}"
             )
-        if self.algorithm == DIRECT:
-            return
         machine = machine_of(op)
         for node in tensor_nodes(op):
-            if isinstance(node, BlockedConvolutionOp) and applies(node):
-                forced = self.algorithm == WINOGRAD
-                way = best_way(Layer.of(node), forced, machine)
-                if way is not None:
-                    rewrite(node, way)
-            if isinstance(node, DotConvolutionOp) and applies_to_bytes(node, machine):
-                tile = best_tile_of_bytes(node, self.algorithm == WINOGRAD)
-                if tile is not None:
-                    rewrite_bytes(node, tile)
+            if isinstance(node, BlockedConvolutionOp):
+                self._choose_blocked(node, machine)
+            elif isinstance(node, DotConvolutionOp):
+                self._choose_bytes(node, machine)
+            elif isinstance(node, ConvolutionOp):
+                self._choose(node)
+
+    def _choose_blocked(self, node: BlockedConvolutionOp, machine: MachineDescription) -> None:
+        if self.algorithm in (AUTO, WINOGRAD) and applies(node):
+            way = best_way(Layer.of(node), self.algorithm == WINOGRAD, machine)
+            if way is not None:
+                rewrite(node, way)
+
+    def _choose_bytes(self, node: DotConvolutionOp, machine: MachineDescription) -> None:
+        if self.algorithm in (AUTO, WINOGRAD) and applies_to_bytes(node, machine):
+            tile = best_tile_of_bytes(node, self.algorithm == WINOGRAD)
+            if tile is not None:
+                rewrite_bytes(node, tile)
+
+    def _choose(self, node: ConvolutionOp) -> None:
+        if not has_patches(node):
+            return
+        if self.algorithm == PRODUCT or (self.algorithm == AUTO and repays_patches(node)):
+            build = Build()
+            replace_node(node, build.ops, patch_product(node, build))

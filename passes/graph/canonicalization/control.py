@@ -23,7 +23,7 @@ class InlineKnownBranch(RewritePattern):
         inside: dict[SSAValue, SSAValue] = dict(zip(body.args, op.reads, strict=True))
         *nodes, _end = body.ops
         copies = [node.clone(inside) for node in nodes]
-        rewriter.replace_op(op, copies, [inside.get(v, v) for v in yielded(body)])
+        rewriter.replace(op, copies, [inside.get(v, v) for v in yielded(body)])
 
 
 class ReadWhatIsUsed(RewritePattern):
@@ -44,7 +44,7 @@ class ReadWhatIsUsed(RewritePattern):
         for body in op.bodies():
             for i in reversed(left):
                 _forget(body, body.args[first + i], op.reads[i].owner)
-        rewriter.replace_op(op, _with_reads(op, reads))
+        rewriter.replace(op, _with_reads(op, reads))
 
 
 def _is_copied(value: SSAValue) -> bool:

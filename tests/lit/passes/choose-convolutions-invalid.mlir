@@ -4,4 +4,4 @@ func.func @f() {
   func.return
 }
 
-// CHECK: expected the algorithm of convolutions to be auto, direct or winograd, found 'fft'
+// CHECK: expected the algorithm of convolutions to be auto, direct, winograd or product, found 'fft'

@@ -3,6 +3,7 @@
 // RUN: glow-opt %s --set-machine="has-bf16-tiles=true l2-bytes=2097152" --choose-convolutions --split-input-file | filecheck %s --check-prefix=TILES
 // RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16" --choose-convolutions --split-input-file | filecheck %s --check-prefix=BYTES
 // RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16 int8-dots=vpdpbusd" --choose-convolutions --split-input-file | filecheck %s --check-prefix=VNNI
+// RUN: glow-opt %s --choose-convolutions="algorithm=product" --split-input-file | filecheck %s --check-prefix=PRODUCT
 // RUN: glow-opt %s --choose-convolutions="algorithm=direct" --split-input-file | filecheck %s --check-prefix=DIRECT
 
 // The filter [1, 2, 1] x [1, 0, -1] transformed for tiles of 2 x 2: G = [[-1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]].
@@ -139,3 +140,40 @@ func.func @bytes_by_definition(%x: tensor<1x8x58x58x8xui8>, %b: tensor<8x8xi32>)
 
 // BYTES-LABEL: @bytes_by_definition(
 // BYTES-NOT:   winograd
+
+// -----
+
+// A filter that is not constant meets many places: patches are columns of a matrix. A transposition of the input is undone.
+func.func @patches(%x: tensor<9x128x9x9xf32>, %w: tensor<128x128x3x3xf32>, %b: tensor<128xf32>) -> tensor<128x128x7x7xf32> {
+  %t = glow.transpose %x permutation [1, 0, 2, 3] : (tensor<9x128x9x9xf32>) -> tensor<128x9x9x9xf32>
+  %v = glow.slice %w sizes [128, 9, 3, 3] : (tensor<128x128x3x3xf32>) -> tensor<128x9x3x3xf32>
+  %y = glow.convolution %t, %v, %b : (tensor<128x9x9x9xf32>, tensor<128x9x3x3xf32>, tensor<128xf32>) -> tensor<128x128x7x7xf32>
+  func.return %y : tensor<128x128x7x7xf32>
+}
+
+// DIRECT-LABEL: @patches(
+// DIRECT:       glow.convolution
+// CHECK-LABEL:  @patches(
+// CHECK:        glow.convolution
+// PRODUCT-LABEL: @patches(
+// PRODUCT:       [[P:%\S+]] = glow.generic %x formula "y[c, k0, k1, n, w0, w1] = x[c, n, w0 + k0, w1 + k1 | outside: 0] for k0 < 3, k1 < 3, w0 < 7, w1 < 7"
+// PRODUCT-NEXT:  [[R:%\S+]] = glow.reshape %v : {{.*}} -> tensor<128x81xf32>
+// PRODUCT-NEXT:  [[C:%\S+]] = glow.reshape [[P]] : {{.*}} -> tensor<81x6272xf32>
+// PRODUCT-NEXT:  [[M:%\S+]] = glow.matmul [[R]], [[C]]
+// PRODUCT:       glow.transpose {{.*}} permutation [1, 0, 2, 3]
+
+// -----
+
+// With few filters, patches take longer to write than they save; a group has no patches of its own.
+func.func @few_filters(%x: tensor<8x64x9x9xf32>, %w: tensor<64x64x3x3xf32>, %v: tensor<256x32x3x3xf32>, %b: tensor<64xf32>, %c: tensor<256xf32>) -> (tensor<8x64x7x7xf32>, tensor<8x256x7x7xf32>) {
+  %y = glow.convolution %x, %w, %b : (tensor<8x64x9x9xf32>, tensor<64x64x3x3xf32>, tensor<64xf32>) -> tensor<8x64x7x7xf32>
+  %z = glow.convolution %x, %v, %c group 2 : (tensor<8x64x9x9xf32>, tensor<256x32x3x3xf32>, tensor<256xf32>) -> tensor<8x256x7x7xf32>
+  func.return %y, %z : tensor<8x64x7x7xf32>, tensor<8x256x7x7xf32>
+}
+
+// AUTO-LABEL: @few_filters(
+// AUTO-COUNT-2: glow.convolution
+// AUTO-NOT:     glow.matmul
+// PRODUCT-LABEL: @few_filters(
+// PRODUCT:       glow.matmul
+// PRODUCT:       glow.convolution {{.*}} group 2

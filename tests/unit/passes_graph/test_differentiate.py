@@ -45,6 +45,9 @@ CASES = {
         : (tensor<11xf64>, tensor<3xf64>) -> tensor<4xf64>""",
     "bag": """%r = glow.generic %x, %n formula "y[b, d] = sum(t) x[clamp(n[b, t], 0, 4), d]"
         : (tensor<5x3xf64>, tensor<2x4xi64>) -> tensor<2x3xf64>""",
+    "extremes": """%r = glow.generic %x, %w
+        formula "y[i] = max(j) (x[i, j] * w[j]) - min(j) x[j, i] ** 2 * prod(k) (x[k, i] + w[k])"
+        : (tensor<5x5xf64>, tensor<5xf64>) -> tensor<5xf64>""",
     "parts": """%r = glow.generic %x formula "y[i] = x[i // 3] ** 2 * x[i % 3] for i < 12"
         : (tensor<5xf64>) -> tensor<12xf64>""",
     **{

@@ -1,0 +1,99 @@
+"""
+Convolutions as products of matrices: of the filters, and of the patches that they meet.
+
+A matrix has as columns the patches of the input, one for each place of the result of each image
+(Chellapilla, Puri and Simard 2006, "High performance convolutional neural networks for document
+processing"). The product packs both of its operands, which direct convolution with a filter that is
+not constant does not. So this is faster where each element of a patch meets many filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import SSAValue
+
+from ...glow_dialects.elements import element_bytes
+from ...glow_dialects.glow.arithmetic import AddOp
+from ...glow_dialects.glow.constant import ConstantOp
+from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.generic import GenericOp
+from ...glow_dialects.glow.matrix import MatMulOp
+from ...glow_dialects.glow.shape import TransposeOp
+from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.timings import TIMINGS
+from .rewriting import Build
+
+
+def has_patches(node: ConvolutionOp) -> bool:
+    """Returns whether a convolution can be a product of its filter and patches."""
+    sizes = shape_of(node.result.type), shape_of(node.filter.type)
+    return (
+        node.call.int("group") == 1
+        and element_of(node.input.type) in (f32, f64)
+        and not isinstance(node.filter.owner, ConstantOp)
+        and 0 not in (*sizes[0], *sizes[1])
+    )
+
+
+def repays_patches(node: ConvolutionOp) -> bool:
+    """Returns whether such a product is faster than the definition, by estimate."""
+    images, outputs, *counts = shape_of(node.result.type)
+    terms, places = prod(shape_of(node.filter.type)[1:]), images * prod(counts)
+    size = terms * places * element_bytes(element_of(node.input.type))
+    return (
+        outputs >= TIMINGS.least_patch_filters
+        and min(terms, places) >= TIMINGS.least_patches
+        and size <= TIMINGS.most_patch_bytes
+    )
+
+
+def patch_product(node: ConvolutionOp, build: Build) -> SSAValue:
+    """Builds the product, and its result in the order of the convolution's."""
+    images, outputs, *counts = shape_of(node.result.type)
+    patches = _patches(node, build)
+    terms, places = prod(shape_of(node.filter.type)[1:]), images * prod(counts)
+    rows = build.reshape(node.filter, [outputs, terms])
+    product = build(MatMulOp, rows, build.reshape(patches, [terms, places]))
+    column = build.reshape(node.bias, [outputs, 1])
+    added = build(AddOp, product, build.broadcast(column, [outputs, places]))
+    whole = build.reshape(added, [outputs, images, *counts])
+    order = [1, 0, *range(2, 2 + len(counts))]
+    return build(TransposeOp, whole, permutation=order)
+
+
+def _patches(node: ConvolutionOp, build: Build) -> SSAValue:
+    """Returns the patches [C, K1, ..., N, W1, ...]; a transposition of the input is part of it."""
+    call = node.call
+    images, _, *counts = shape_of(node.result.type)
+    kernel = shape_of(node.filter.type)[2:]
+    offsets, windows = ([f"{c}{d}" for d in range(len(kernel))] for c in "kw")
+    geometry = zip(*(call.ints(n) for n in ("strides", "dilations", "pads")), strict=False)
+    places = [
+        f"{_times(w, stride)} + {_times(k, dilation)}" + (f" - {low}" if low else "")
+        for (stride, dilation, low), w, k in zip(geometry, windows, offsets, strict=True)
+    ]
+    source, indices = _untransposed(node.input, ["n", "c", *places])
+    result = ", ".join(["c", *offsets, "n", *windows])
+    ranges = ", ".join(
+        f"{i} < {n}" for i, n in zip([*offsets, *windows], [*kernel, *counts], strict=True)
+    )
+    formula = f"y[{result}] = x[{', '.join(indices)} | outside: 0] for {ranges}"
+    shape = [call.shape(1)[1], *kernel, images, *counts]
+    element = element_of(node.input.type)
+    return build(GenericOp, source, formula=formula, result_types=[with_shape(element, shape)])
+
+
+def _times(index: str, factor: int) -> str:
+    return index if factor == 1 else f"{index} * {factor}"
+
+
+def _untransposed(value: SSAValue, indices: Sequence[str]) -> tuple[SSAValue, Sequence[str]]:
+    """Returns what a value is a transposition of, and where the element at `indices` is there."""
+    owner = value.owner
+    if not isinstance(owner, TransposeOp):
+        return value, indices
+    order = owner.call.ints("permutation")
+    return owner.input, [indices[order.index(d)] for d in range(len(order))]
