@@ -363,7 +363,7 @@ def _bottom_up(results: Sequence[Expr]) -> list[Expr]:
     return list(found)
 
 
-class _Substitution:
+class Substitution:
     """The algebra whose values are expressions of which all types are known."""
 
     def __init__(self, result: Attribute | None):
@@ -388,12 +388,12 @@ def substitute(expr: Expr, arguments: Sequence[Expr], result: Attribute) -> Expr
     expressions instead of operands. Conversions and constants that have the result's type name it,
     so that they keep it in a larger expression.
     """
-    return fold(expr, arguments, _Substitution(result))
+    return fold(expr, arguments, Substitution(result))
 
 
 def substitute_all(results: Sequence[Expr], arguments: Sequence[Expr]) -> tuple[Expr, ...]:
     """Expressions whose types are known, over expressions instead of operands."""
-    found = fold_in_order(in_order_of_creation(results), arguments, _Substitution(None))
+    found = fold_in_order(in_order_of_creation(results), arguments, Substitution(None))
     return tuple(found[r] for r in results)
 
 
