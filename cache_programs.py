@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,9 +14,11 @@ from .errors import GlowError, UnsupportedError
 from .interface.cache_rows import Rows
 from .interface.signature import Signature
 from .passes.graph.caches.in_place import VALID, Imports, PositionRows, caches_in_place
+from .runtime.saved_facts import Facts
 from .runtime.signature import signature_of
 
 if TYPE_CHECKING:
+    from .compilation import Compilation
     from .compiled_model import CompiledModel
 
 _PAST, _NEW = 13, 2
@@ -66,29 +69,49 @@ class CachePrograms:
         self,
         signature: Signature,
         caches: Mapping[str, str],
-        load: Callable[[Mapping[str, int]], ModuleOp],
-        compile: Callable[[ModuleOp], CompiledModel],
+        job: Compilation,
+        sizes: Mapping[str, int],
     ):
         """
         `signature` has the symbols; `caches` are inputs with the outputs that are their next
-        values; `load` returns the graph for sizes of all symbols, and `compile` compiles one.
+        values; `job` compiles the model, whose symbols that are in `sizes` have these sizes.
         """
         self.caches = dict(caches)
-        self._load = load
-        self._compile = compile
-        self.symbols = _symbols(signature, caches, load)
+        self._job = job
+        self._sizes = dict(sizes)
+        names = json.dumps([sorted(sizes.items()), sorted(caches.items())])
+        found = job.cached_facts(
+            f"symbols of caches {names}", lambda: astuple(_symbols(signature, caches, self._load))
+        )
+        self.symbols = CacheSymbols(*found)
+        self._form = f"caches in place {names}"
+
+    def _load(self, sizes: Mapping[str, int]) -> ModuleOp:
+        return self._job.graph({**self._sizes, **sizes})
 
     def make(self, others: Mapping[str, int], rows: Rows) -> CacheProgram:
-        """Returns the program for numbers of rows, and for sizes of the other symbols."""
+        """
+        Returns the program for numbers of rows, and for sizes of the other symbols, from the cache
+        or compiled.
+        """
 
         def graph(past: int, new: int) -> ModuleOp:
             return self._load(self.symbols.sizes(others, past, new))
 
-        imports = Imports(
-            graph(rows.past, rows.new), graph(rows.past - 1, rows.new), graph(0, rows.total)
-        )
-        found = caches_in_place(imports, rows, self.caches)
-        return CacheProgram(self._compile(found.module), rows, found.axes, found.positions)
+        def made() -> tuple[ModuleOp, Facts]:
+            imports = Imports(
+                graph(rows.past, rows.new), graph(rows.past - 1, rows.new), graph(0, rows.total)
+            )
+            found = caches_in_place(imports, rows, self.caches)
+            axes = {name: of.axis for name, of in found.positions.items()}
+            tables = {name: of.table for name, of in found.positions.items()}
+            return found.module, Facts([dict(found.axes), axes], tables)
+
+        sizes = {**self._sizes, **self.symbols.sizes(others, rows.past, rows.new)}
+        model, facts = self._job.compiled_form(sizes, self._form, made)
+        axes, place = facts.values
+        positions = {n: PositionRows(table, place[n]) for n, table in facts.arrays.items()}
+        return CacheProgram(model, rows, axes, positions)
 
 
 def _symbols(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,14 @@ from .lazy import lazy_property
 from .model_forms import NO_VALUES, Values
 from .runtime.environment import verifies
 from .runtime.model_source import ModelFiles, OnnxSource
+from .runtime.saved_facts import Facts, find_facts, kept_facts, store_facts
 from .runtime.saved_program import find_signature, store_signature
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from .cold_compilation import ColdCompilation, NestedInterface
+    from .runtime.stages import Stages
 
 
 class Compilation:
@@ -35,6 +37,8 @@ class Compilation:
         if is_file and "\0" in str(model):
             raise ModelError(f"expected a path without a NUL character, found {model!r}")
         self._files = ModelFiles(Path(model) if is_file else None)  # pyright: ignore
+        self._external: set[str] = set()
+        """The files other than the model's with its weights, as far as graphs were asked for."""
 
     @lazy_property
     def _cold(self) -> ColdCompilation:
@@ -55,11 +59,44 @@ class Compilation:
 
     def graph(self, sizes: Mapping[str, int]) -> ModuleOp:
         """Returns the graph for sizes of all symbols."""
-        return self._cold.imported(sizes)[0]
+        module, external = self._cold.imported(sizes)
+        self._external |= external
+        return module
 
-    def compiled_graph(self, graph: ModuleOp) -> CompiledModel:
-        """Returns a graph compiled with the same options."""
-        return self.part(graph).compiled({})
+    def cached_facts(self, about: str, make: Callable[[], object]) -> Any:
+        """
+        Returns what `make` finds out about an ONNX model, from the cache if it was asked before. It
+        is data for JSON that does not depend on weights in other files; `about` names the question.
+        """
+        cache, source = self._request.target.cache, self._source({}, form=about)
+        return make() if cache is None or source is None else kept_facts(cache, source, make)
+
+    def compiled_form(
+        self,
+        sizes: Mapping[str, int],
+        form: str,
+        make: Callable[[], tuple[ModuleOp, Facts]],
+    ) -> tuple[CompiledModel, Facts]:
+        """
+        Returns a graph that is made of the graphs of an ONNX model, compiled with the same options,
+        and what `make` found out beside it; both from the cache if it has them. `form` names what
+        is made, with all that it depends on but the model and `sizes`.
+        """
+        cache, source = self._request.target.cache, self._source(sizes, form=form)
+        if cache is not None and source is not None and not self._verifies():
+            found = self._restored_from(source, lambda: self.part(make()[0])._cold.stages({}, {}))
+            facts = None if found is None else find_facts(cache, source)
+            if found is not None and facts is not None:
+                return found, facts
+            source = self._source(sizes, form=form)
+        graph, facts = make()
+        if source is not None:
+            source.external |= self._external
+        model = self.part(graph)._cold.compiled({}, NO_VALUES, source)
+        if cache is not None and source is not None:
+            self._files.expect_unchanged(source.external)
+            store_facts(cache, source, facts)
+        return model, facts
 
     def nested(self) -> NestedInterface | None:
         """
@@ -90,6 +127,15 @@ class Compilation:
         source = self._source(sizes, values)
         if source is None or self._verifies():
             return None
+        return self._restored_from(source, lambda: self._cold.stages(sizes, values), sizes)
+
+    def _restored_from(
+        self,
+        source: OnnxSource,
+        stages: Callable[[], Stages],
+        sizes: Mapping[str, int] | None = None,
+    ) -> CompiledModel | None:
+        """Returns the program that the backend's cache has for a source; None if it has none."""
         start = time.perf_counter()
         try:
             found = self._request.target.restore(source)
@@ -100,7 +146,7 @@ class Compilation:
         self._files.expect_unchanged(source.external)
         times = {"load": time.perf_counter() - start}
         return CompiledModel(
-            lambda: self._cold.stages(sizes, values),
+            stages,
             self._request.target,
             found.program,
             found.signature,
@@ -139,7 +185,8 @@ class Compilation:
         """
         Returns inputs and outputs as an ONNX model declares them; None if it leaves a type out.
         """
-        declared = self._cold.typed_declarations()
+        source = self._source({}, form="declarations")
+        declared = self._kept_signature(source, lambda: self._cold.typed_declarations())
         return None if declared is None else _sized(declared, sizes)
 
     def _declared(self, sizes: Mapping[str, int]) -> Signature | None:
@@ -147,30 +194,37 @@ class Compilation:
         Returns inputs and outputs with all symbols, None if there are none; from the cache if it
         can.
         """
+        return self._kept_signature(self._source({}), lambda: self._cold.declared(sizes))
+
+    def _kept_signature(
+        self, source: OnnxSource | None, make: Callable[[], Signature | None]
+    ) -> Signature | None:
+        """Returns a signature from the cache, or else made, and stored there."""
         cache = self._request.target.cache
-        source = self._source({})
         if cache is None or source is None:
-            return self._cold.declared(sizes)
+            return make()
         try:
             found = find_signature(cache, source)
         except OSError:
             found = None  # the import will report the error of the file
         if found is None:
-            found = self._cold.declared(sizes)
+            found = make()
             if found is not None:
                 store_signature(cache, source, found)
         return found
 
-    def _source(self, sizes: Mapping[str, int], values: Values = NO_VALUES) -> OnnxSource | None:
+    def _source(
+        self, sizes: Mapping[str, int], values: Values = NO_VALUES, form: str = ""
+    ) -> OnnxSource | None:
         """
         Returns the source by which a cache knows the model; None if it is neither an ONNX file nor
         its bytes.
         """
         model, most = self._request.model, self._request.max_elements
         if isinstance(model, bytes):
-            return OnnxSource(model, sizes, most, values, self._request.states)
+            return OnnxSource(model, sizes, most, values, self._request.states, form)
         if self._request.is_onnx and isinstance(model, str | Path):
-            return OnnxSource(Path(model), sizes, most, values, self._request.states)
+            return OnnxSource(Path(model), sizes, most, values, self._request.states, form)
         return None
 
     def _verifies(self) -> bool:

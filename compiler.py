@@ -40,8 +40,6 @@ from .specialization import SpecializationRules, SymbolicModel
 from .states import have_rows, matched_states, with_states
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
-
     from .runtime.stages import Progress
 
 
@@ -170,10 +168,7 @@ def _with_states(
         # only decoders need xDSL before anything is compiled
         from .cache_programs import CachePrograms
 
-        def load(all_sizes: Mapping[str, int]) -> ModuleOp:
-            return job.graph({**sizes, **all_sizes})
-
-        programs = CachePrograms(signature, pairs, load, job.compiled_graph)
+        programs = CachePrograms(signature, pairs, job, sizes)
         return CachedModel(target, signature, sizes, job.specialized, rules, programs)
     stateful = job.with_states(pairs)
     if signature is None:

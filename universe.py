@@ -45,6 +45,7 @@ PASSES = {
     "glow-fuse-pooling": _GRAPH + "fuse_pooling:FusePoolingPass",
     "glow-profile": _GRAPH + "profile:ProfilePass",
     "glow-quantize": "quantization.quantize:QuantizePass",
+    "glow-quantize-weights": "quantization.weights:QuantizeWeightsPass",
     "glow-convert-to": _GRAPH + "convert_to:ConvertToPass",
     "glow-differentiate": _GRAPH + "differentiate:DifferentiatePass",
     "glow-lower-nodes": _GRAPH + "lower_nodes:LowerNodesPass",

@@ -52,6 +52,7 @@ from .schemas import (
     dequantize_array,
     quantize_array,
 )
+from .weights import WeightQuantization, WeightReport, quantize_weights
 
 __all__ = [
     "METHODS",
@@ -69,6 +70,8 @@ __all__ = [
     "Report",
     "ValueComparison",
     "ValueProfile",
+    "WeightQuantization",
+    "WeightReport",
     "bias_type",
     "calibrate",
     "calibrate_rows",
@@ -86,6 +89,7 @@ __all__ = [
     "profile",
     "quantize",
     "quantize_array",
+    "quantize_weights",
     "remaining_conversions",
     "save_choices",
     "snr_db",

@@ -59,7 +59,7 @@ def quantize_dynamically(
     for node in each(list(main.body.block.ops)):
         if not isinstance(node, MatMulOp | FullyConnectedOp) or is_kept(node):
             continue
-        weights = _matrix(node)
+        weights = constant_matrix(node)
         if isinstance(weights, str):
             others[node.results[0]] = weights
             continue
@@ -70,8 +70,8 @@ def quantize_dynamically(
     return replaced, others
 
 
-def _matrix(node: MatMulOp | FullyConnectedOp) -> np.ndarray | str:
-    """Returns the constant matrix [K, N] that a product is quantized with, or why there is none."""
+def constant_matrix(node: MatMulOp | FullyConnectedOp) -> np.ndarray | str:
+    """Returns the constant matrix [K, N] of f32 of a product, or why there is none."""
     array = constant_of(node.operands[1])
     if array is None:
         return "its weights are not constant"

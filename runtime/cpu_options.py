@@ -5,12 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import GlowError
-from .options import expect_boolean, expect_choice, expect_text, option, pipeline_text, threads_of
+from .options import (
+    at_least_one,
+    expect_boolean,
+    expect_choice,
+    expect_text,
+    option,
+    pipeline_text,
+    threads_of,
+)
 
 MOST_THREADS = 1024
 """More are a mistake: they would take longer to meet than to compute."""
 CONV_ALGORITHMS = ("auto", "direct", "winograd", "product")
 PRECISIONS = ("f32", "bf16")
+WEIGHTS = ("u4", "u8")
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,18 @@ class CpuOptions:
     Quantize the network: a `glow.quantization.Quantization`, or as text the pass with its options,
     such as `glow-quantize{profile="profile.json" schema=symmetric}`.
     """
+    weights: str | None = option(
+        None,
+        "store the constant matrices of products as numbers of 4 or 8 bits, and report the error",
+        choices=WEIGHTS,
+    )
+    """
+    `u4` or `u8` to store the constant matrices of products as numbers of 4 or 8 bits, with a scale
+    and a zero point for each group of numbers of a column; see `glow.quantization.weights`. Of
+    products with few rows, inputs are rounded to 8 bits (`u4`) or 16 bits (`u8`).
+    """
+    group: int = option(64, "how many weights have one scale; default: 64", metavar="N")
+    """How many neighbouring numbers of a column have one scale and zero point, with `weights`."""
     schedules: str | None = option(
         None,
         "schedules of kernels that glow-tune measured; none: only those of the cost model; "
@@ -99,6 +120,9 @@ class CpuOptions:
     def __post_init__(self) -> None:
         object.__setattr__(self, "threads", threads_of(self.threads, MOST_THREADS))
         object.__setattr__(self, "quantize", pipeline_text(self.quantize))
+        object.__setattr__(self, "group", at_least_one("group", self.group))
+        if self.weights is not None:
+            expect_choice("weights", self.weights, WEIGHTS)
         for name in ("pin", "timed", "sanitize"):
             expect_boolean(name, getattr(self, name))
         for name in ("target_cpu", "target_features", "target_triple", "schedules"):
@@ -107,3 +131,11 @@ class CpuOptions:
         expect_choice("precision", self.precision, PRECISIONS)
         if self.sanitize and (self.threads > 1 or self.timed):
             raise GlowError("sanitize needs threads=1, and no timed")
+
+    @property
+    def quantizing(self) -> tuple[str, ...]:
+        """The passes that quantize the optimized graph."""
+        passes = () if self.quantize is None else (self.quantize,)
+        if self.weights is None:
+            return passes
+        return *passes, f"glow-quantize-weights{{storage={self.weights} group={self.group}}}"

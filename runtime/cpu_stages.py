@@ -88,9 +88,10 @@ class CpuStages:
             f"{integers},glow-fold-batch-norm,glow-simplify-shapes,"
             f"glow-fuse-attention,glow-sink-transposes,{_CLEAN}",
         )
-        if self._options.quantize is None:
+        passes = self._options.quantizing
+        if not passes:
             return (optimized,)
-        return optimized, Stage("quantized", f"{self._options.quantize},{integers},{_CLEAN}")
+        return optimized, Stage("quantized", f"{','.join(passes)},{integers},{_CLEAN}")
 
     def _algorithm(self) -> str:
         """

@@ -43,7 +43,12 @@ class OnnxSource:
         max_elements: int | None = None,
         values: Mapping[str, np.ndarray] | None = None,
         states: Mapping[str, str] | None = None,
+        form: str = "",
     ):
+        """
+        The arguments are the model and the options of its import. `form` says what is made of its
+        graph before it is compiled, if anything is.
+        """
         self._model = Path(os.path.abspath(model)) if isinstance(model, Path) else model
         self.symbols = symbols
         self.max_elements = max_elements
@@ -52,6 +57,7 @@ class OnnxSource:
             for name, array in sorted((values or {}).items())
         ]
         self._states = sorted((states or {}).items())
+        self._form = form
         self._start = time.time_ns()
         self._status: tuple[int, ...] | None = None
         self.external: set[str] = set()
@@ -63,7 +69,7 @@ class OnnxSource:
         else:
             content = hashlib.sha256(self._model).hexdigest()
         sizes = sorted((self.symbols or {}).items())
-        details = json.dumps([sizes, self.max_elements, self._values, self._states])
+        details = json.dumps([sizes, self.max_elements, self._values, self._states, self._form])
         return key_of("model", content, details, source_hash(COMPILER), *_versions())
 
     def with_files(self, key: str, names: Sequence[str], cache: Cache) -> str:

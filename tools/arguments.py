@@ -98,10 +98,15 @@ def add_cpu_options(group: Any, *names: str) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", **settings)
 
 
+_OF_PASSES = "quantize", "weights", "group"
+"""The options that tools give as passes."""
+
+
 def cpu_options(args: argparse.Namespace, *without: str) -> dict[str, Any]:
     """Returns the flags of `add_cpu_options`, except some, as options of `glow.compile`."""
     found = vars(args)
-    names = [field.name for field in fields(CpuOptions) if field.name not in ("quantize", *without)]
+    without = (*_OF_PASSES, *without)
+    names = [field.name for field in fields(CpuOptions) if field.name not in without]
     return {name: found[name] for name in names if name in found}
 
 
@@ -158,7 +163,7 @@ def add_quantization_arguments(parser: argparse.ArgumentParser) -> None:
         "activations": "how they are stored: i8, u8, i16, ...",
         "weight_calibration": "as --calibration, of weights",
         "weight_schema": "as --schema, of weights",
-        "weights": "how they are stored: i8, i4, ...",
+        "weights": "how they are stored: i8, i4, ...; without --quantize: u4 or u8, of products",
         "keep_float": "values, or operators such as softmax, to compute in float; may repeat",
         "storages": "how what single products read is stored; may repeat",
     }
@@ -167,6 +172,7 @@ def add_quantization_arguments(parser: argparse.ArgumentParser) -> None:
         metavar = metavars.get(name, "NAME")
         action = "append" if name in _LISTS else "store"
         group.add_argument(f"--{name.replace('_', '-')}", action=action, metavar=metavar, help=text)
+    add_cpu_options(group, "group")
     group.add_argument("--percentile", type=float, metavar="P", help="of --calibration percentile")
     group.add_argument("--bias", choices=("i32", "i8", "float"))
     group.add_argument("--embeddings", choices=("float", "u8", "u4"), help="tables of rows")
@@ -203,6 +209,7 @@ def quantization_choices(args: argparse.Namespace) -> Quantization | None:
     """
     given = quantization_options(args)
     if args.quantize is None:
+        given.pop("weights", None)  # alone, it has another meaning
         if given:
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise QuantizationError(f"{flags}: expected --quantize PROFILE.json, or dynamic, too")

@@ -27,6 +27,11 @@ def pipeline_of(args: argparse.Namespace) -> str | None:
     """Returns the passes that change the numbers of the optimized graph; None if there are none."""
     choices = quantization_choices(args)
     passes = [] if choices is None else [str(choices)]
+    if choices is None and args.weights is not None:
+        # most runs quantize nothing
+        from ..quantization.weights import WeightQuantization
+
+        passes.append(WeightQuantization(args.weights, args.group).pipeline)
     if args.convert_to is not None:
         passes.append(_conversion(args))
     return ",".join(passes) or None
@@ -52,10 +57,17 @@ def _conversion(args: argparse.Namespace) -> str:
 def show_report(args: argparse.Namespace, model: CompiledModel, console: Console) -> None:
     """Prints what was quantized, what stays float and why, and which conversions remain."""
     choices = quantization_choices(args)
-    if choices is None:
+    if choices is None and args.weights is None:
         return
     if "quantized" not in model.stages:
         raise GlowError(f"the backend {model.backend.name} does not quantize: use --backend cpu")
+    if choices is None:
+        # most runs quantize nothing
+        from ..quantization.weights import weight_lines
+
+        for line in weight_lines(model.stages["quantized"]):
+            console.print(line, soft_wrap=True)
+        return
     # most runs quantize nothing
     from .quantization_effects import show_changes
 

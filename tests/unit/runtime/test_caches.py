@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import glow
 import numpy as np
@@ -52,6 +53,25 @@ def test_steps_equal_those_of_onnxruntime(masked: bool, rng: np.random.Generator
         state = {f"past{n[7:]}": v for n, v in zip(names[1:], presents, strict=True)}
         _expect_close(session.run(["logits"], feed)[0], logits)
     assert session.length == 16
+
+
+def test_programs_come_from_the_cache(
+    rng: np.random.Generator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A program that was compiled before needs no graph; that of other weights is not taken."""
+    file, feed = tmp_path / "decoder.onnx", {"ids": rng.integers(0, VOCABULARY, (1, 3))}
+
+    def logits() -> np.ndarray:
+        model = glow.compile(file, states=STATES, buckets=[7], cache=tmp_path / "cache")
+        return model.session().run(["logits"], feed)[0]
+
+    onnx.save(small_decoder(rng, False), str(file))
+    found = logits()
+    monkeypatch.setattr("glow.compilation.Compilation.graph", None)
+    np.testing.assert_array_equal(logits(), found)
+    onnx.save(small_decoder(rng, False), str(file))
+    with pytest.raises(TypeError, match="not callable"):
+        logits()
 
 
 def test_200_steps_equal_one_call(rng: np.random.Generator):
