@@ -74,5 +74,6 @@ class ProgramsByForm(Generic[V]):
             try:
                 return self.kept.get(_Form(values, parts, self._deciding))
             except ValuesNeededError as error:
-                # each names others than those whose values were given
+                if set(error.inputs) <= set(self._deciding):
+                    raise
                 self._deciding = (*self._deciding, *error.inputs)

@@ -134,10 +134,11 @@ class DecidingInputs:
         self._inputs = inputs
         self._places: tuple[int, ...] = ()
 
-    def add(self, names: Collection[str]) -> None:
-        """Notes inputs, by name."""
+    def add(self, names: Collection[str]) -> bool:
+        """Notes inputs, by name; returns whether there are others than before."""
         found = {i for i, info in enumerate(self._inputs) if info.name in names}
-        self._places = tuple(sorted({*self._places, *found}))
+        before, self._places = self._places, tuple(sorted({*self._places, *found}))
+        return self._places != before
 
     def values(self, arrays: Sequence[np.ndarray]) -> tuple[InputValue, ...]:
         """Returns the values of these inputs, if all inputs are `arrays`."""
@@ -282,8 +283,8 @@ class SymbolicModel(SpecializedModel):
             try:
                 return self._kept.get((sizes, self._deciding.values(inputs)))
             except ValuesNeededError as error:
-                # each names others than those whose values were given
-                self._deciding.add(error.inputs)
+                if not self._deciding.add(error.inputs):
+                    raise
 
     def __repr__(self) -> str:
         found, most = len(self._kept.values()), self._kept.limit

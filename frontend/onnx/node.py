@@ -240,7 +240,8 @@ def not_constant(what: str, value: SSAValue, build: GraphBuilder) -> Unsupported
     inputs = [v for v in met if isinstance(v.owner, Block)]
     if any(v.owner is not build.graph for v in inputs) or not isinstance(value.type, TensorType):
         return Unsupported(message)
-    if all(size(v) <= DECIDING_ELEMENTS and v is not build.random for v in inputs):
+    # what follows from constants, and is not folded, is computed
+    if inputs and all(size(v) <= DECIDING_ELEMENTS and v is not build.random for v in inputs):
         return NotConstant(message, inputs)
     is_computed = value not in inputs and size(value) <= DECIDING_ELEMENTS
     return Computed(message) if is_computed else Unsupported(message)

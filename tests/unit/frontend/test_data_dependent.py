@@ -141,6 +141,23 @@ def test_a_value_that_the_network_computes_cuts_the_program(rng: np.random.Gener
     assert isinstance(model, CutModel)
 
 
+def test_a_value_that_takes_too_much_to_fold_cuts_the_program():
+    text = """g (int64[2] ids) => (float[n] y) {
+        one = Constant<value_ints=[1]>()
+        zero = Constant<value_ints=[0]>()
+        numbers = Cast<to=1>(ids)
+        column = Unsqueeze(numbers, one)
+        shape = Constant<value_ints=[2,60000]>()
+        wide = Expand(column, shape)
+        most = ReduceMax<keepdims=0>(wide)
+        count = Cast<to=7>(most)
+        size = Unsqueeze(count, zero)
+        part = Constant<value_float=0.5>()
+        y = Expand(part, size)
+    }"""
+    compared(text, [[np.array([5, 3])], [np.array([2, 7])]], "interpreter")
+
+
 def test_a_branch_on_a_computed_condition(rng: np.random.Generator):
     text = """g (float[70,60] x) => (float[70,60] y) {
         zero = Constant<value_float=0.0>() sum = ReduceSum<keepdims=0>(x) c = Less(zero, sum)
