@@ -68,7 +68,7 @@ PAUSES = "glow_pauses"
 LINE = 64
 THREADS, SPINS, IDLE_SPINS, LINES = 160, 168, 184, 256
 """Offsets in a team."""
-LINE_TEAM, LINE_THREAD = 8, 16
+LINE_TEAM, LINE_THREAD, LINE_SHORT = 8, 16, 48
 """Offsets in a thread's line."""
 
 
