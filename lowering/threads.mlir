@@ -18,7 +18,8 @@ llvm.func @glow_pauses(%n: i64) {
   llvm.return
 }
 
-llvm.func @glow_wait(%team: !llvm.ptr, %counter: !llvm.ptr, %wanted: i32) {
+llvm.func @glow_wait(%team: !llvm.ptr, %line: !llvm.ptr, %counter: !llvm.ptr, %wanted: i32,
+                     %spins: i64) {
   %zero = llvm.mlir.constant(0) : i64
   %one = llvm.mlir.constant(1) : i64
   %none = llvm.mlir.constant(0 : i32) : i32
@@ -27,9 +28,19 @@ llvm.func @glow_wait(%team: !llvm.ptr, %counter: !llvm.ptr, %wanted: i32) {
   %futex = llvm.mlir.constant(202) : i64
   %wait_private = llvm.mlir.constant(128) : i64
   %null = llvm.mlir.zero : !llvm.ptr
+  %many = llvm.mlir.constant(1024) : i64
   %sleepers = llvm.getelementptr %team[64] : (!llvm.ptr) -> !llvm.ptr, i8
-  %spins_at = llvm.getelementptr %team[168] : (!llvm.ptr) -> !llvm.ptr, i8
-  %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %idle_spins_at = llvm.getelementptr %team[184] : (!llvm.ptr) -> !llvm.ptr, i8
+  %idle_spins = llvm.load %idle_spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %short_at = llvm.getelementptr %line[48] : (!llvm.ptr) -> !llvm.ptr, i8
+  %short = llvm.load %short_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %is_short = llvm.icmp "ne" %short, %zero : i64
+  llvm.cond_br %is_short, ^hurry, ^begin(%spins : i64)
+^hurry:
+  %fewer = llvm.sub %short, %one : i64
+  llvm.store %fewer, %short_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.br ^begin(%idle_spins : i64)
+^begin(%limit: i64):
   llvm.br ^look(%zero : i64)
 ^look(%i: i64):
   %seen = llvm.load %counter atomic acquire {alignment = 4 : i64} : !llvm.ptr -> i32
@@ -39,9 +50,15 @@ llvm.func @glow_wait(%team: !llvm.ptr, %counter: !llvm.ptr, %wanted: i32) {
 ^spin:
   llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()
   %next = llvm.add %i, %one : i64
-  %more = llvm.icmp "ult" %next, %spins : i64
+  %more = llvm.icmp "ult" %next, %limit : i64
   llvm.cond_br %more, ^look(%next : i64), ^tired
 ^tired:
+  %is_long = llvm.icmp "ne" %limit, %idle_spins : i64
+  llvm.cond_br %is_long, ^in_vain, ^count
+^in_vain:
+  llvm.store %many, %short_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.br ^count
+^count:
   %before = llvm.atomicrmw add %sleepers, %single seq_cst : !llvm.ptr, i32
   llvm.br ^look_again
 ^look_again:
@@ -89,13 +106,16 @@ llvm.func @glow_barrier(%team: !llvm.ptr, %thread: i64) {
   %threads = llvm.load %threads_at {alignment = 8 : i64} : !llvm.ptr -> i64
   %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
   %mine = llvm.getelementptr %lines[%thread] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
+  %spins_at = llvm.getelementptr %team[168] : (!llvm.ptr) -> !llvm.ptr, i8
+  %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
   %before = llvm.load %mine atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
   %number = llvm.add %before, %single : i32
   llvm.call @glow_count(%team, %mine, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
   llvm.br ^other(%zero : i64)
 ^other(%t: i64):
   %counter = llvm.getelementptr %lines[%t] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
-  llvm.call @glow_wait(%team, %counter, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.call @glow_wait(%team, %mine, %counter, %number, %spins)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
   %next = llvm.add %t, %one : i64
   %more = llvm.icmp "ult" %next, %threads : i64
   llvm.cond_br %more, ^other(%next : i64), ^done
@@ -178,9 +198,12 @@ llvm.func @glow_worker(%line: !llvm.ptr) -> !llvm.ptr {
   %team = llvm.load %team_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
   %thread = llvm.load %thread_at {alignment = 8 : i64} : !llvm.ptr -> i64
   %end_at = llvm.getelementptr %team[176] : (!llvm.ptr) -> !llvm.ptr, i8
+  %spins_at = llvm.getelementptr %team[184] : (!llvm.ptr) -> !llvm.ptr, i8
+  %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
   llvm.br ^call(%single : i32)
 ^call(%number: i32):
-  llvm.call @glow_wait(%team, %team, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.call @glow_wait(%team, %line, %team, %number, %spins)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
   %end = llvm.load %end_at {alignment = 4 : i64} : !llvm.ptr -> i32
   %ends = llvm.icmp "ne" %end, %none : i32
   llvm.cond_br %ends, ^done, ^work
@@ -212,6 +235,8 @@ llvm.func @glow_run(%team: !llvm.ptr, %entry: !llvm.ptr, %weights: !llvm.ptr, %i
   %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
   %number = llvm.add %before, %single : i32
   llvm.call @glow_count(%team, %team, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  %spins_at = llvm.getelementptr %team[168] : (!llvm.ptr) -> !llvm.ptr, i8
+  %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
   llvm.call @glow_work(%team, %zero) : (!llvm.ptr, i64) -> ()
   llvm.br ^other(%one : i64)
 ^other(%t: i64):
@@ -220,7 +245,8 @@ llvm.func @glow_run(%team: !llvm.ptr, %entry: !llvm.ptr, %weights: !llvm.ptr, %i
 ^join:
   %line = llvm.getelementptr %lines[%t] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
   %done_at = llvm.getelementptr %line[4] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.call @glow_wait(%team, %done_at, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.call @glow_wait(%team, %lines, %done_at, %number, %spins)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
   %next = llvm.add %t, %one : i64
   llvm.br ^other(%next : i64)
 ^done:

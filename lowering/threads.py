@@ -9,6 +9,11 @@ a futex of that counter; who counts wakes sleepers, if there are any. `sleepers`
 the counter is looked at for the last time, and read after the counter is raised, all in one order
 (`seq_cst`), so no wake-up is lost.
 
+In a call a thread spins for up to a millisecond, because what it waits for is rarely far. If that
+is in vain, another program has the processor of a thread that it waits for. So the next 1024 waits
+of the thread are as short as those between calls: a processor that is left alone can take the
+other thread over.
+
 Some work is divided while it runs, so that a thread that is slower, or came later, does less of it.
 All threads draw tickets from one counter. The portions of all pieces of work of a call are numbered
 one after the other; a ticket is the right to the portion of that number. A thread that draws a
@@ -24,11 +29,13 @@ Layout of a team of n threads, a cache line for whatever is written by different
 | 64 | i32: how many threads sleep |
 | 128 | of the present call: entry, weights, io, arena (pointers) |
 | 160 | i64: n |
-| 168 | i64: pauses before sleeping |
+| 168 | i64: pauses before sleeping in a call |
 | 176 | i32: whether workers shall end |
+| 184 | i64: pauses before sleeping between calls |
 | 192 | i64: how many tickets were drawn |
 | 256 + 64 t | of thread t: i32 barriers it has reached, i32 calls it has done, team, i64 t, |
-| | i64 the number of the first portion of its piece, i64 its ticket, i64 whether it has one |
+| | i64 the number of the first portion of its piece, i64 its ticket, i64 whether it has one, |
+| | i64 how many of its next waits are short |
 
 A worker's parameter is the address of its own line, as `pthread_create` has one parameter only. An
 entry is `void entry(weights, io, arena, team, t)`.
@@ -59,9 +66,9 @@ PAUSES = "glow_pauses"
 """`void glow_pauses(i64 n)`: as long as n spins of a waiting thread take, at least."""
 
 LINE = 64
-THREADS, SPINS, LINES = 160, 168, 256
+THREADS, SPINS, IDLE_SPINS, LINES = 160, 168, 184, 256
 """Offsets in a team."""
-LINE_TEAM, LINE_THREAD = 8, 16
+LINE_TEAM, LINE_THREAD, LINE_SHORT = 8, 16, 48
 """Offsets in a thread's line."""
 
 

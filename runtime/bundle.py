@@ -43,6 +43,7 @@ _SEVERAL = f"""
 #define GLOW_TEAM_BYTES {{team}}
 #define GLOW_TEAM_THREADS {layout.THREADS}
 #define GLOW_TEAM_SPINS {layout.SPINS}
+#define GLOW_TEAM_IDLE_SPINS {layout.IDLE_SPINS}
 #define GLOW_LINES {layout.LINES}
 #define GLOW_LINE {layout.LINE}
 #define GLOW_LINE_TEAM {layout.LINE_TEAM}

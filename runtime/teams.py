@@ -3,7 +3,8 @@ Threads that run programs: teams of workers, kept in pools and shared by all pro
 
 A call takes a team from the pool of its number of threads. Its own thread is thread 0 of the team;
 the others are native threads, unknown to Python. Between calls they sleep, after at most 45
-microseconds of spinning. Their code is `lowering.threads`.
+microseconds of spinning; in a call, threads that wait for each other spin for up to a
+millisecond. Their code is `lowering.threads`.
 
 There are at most as many teams at work as fit on the processors (but one at least), so that calls
 from many Python threads take turns instead of getting into each other's way. A forked child has no
@@ -24,14 +25,20 @@ from ..errors import GlowError
 from ..lowering import threads as layout
 from ..lowering.target import host_target
 from .cpu_program import aligned_bytes
+from .cpu_quota import cpu_quota
 from .jit import Executable, compile_object
 
-_SPIN_SECONDS = 45e-6
-"""The time that a thread spins before it sleeps."""
+_SPIN_SECONDS = 1e-3
+"""
+The time that a thread spins in a call before it sleeps. Waking it takes 50 microseconds or more
+where processors are virtual, as long as a small kernel.
+"""
+_IDLE_SECONDS = 45e-6
+"""The same between calls."""
 _SPINS_WHEN_CROWDED = 16
 """
-The same in pauses when threads outnumber processors, where a spinning thread keeps others from
-working.
+The same in pauses when threads outnumber the processors of this process, where a spinning thread
+keeps others from working.
 """
 _END_SECONDS = 2.0
 """The time that the end of the interpreter waits for calls of daemon threads."""
@@ -69,7 +76,8 @@ class Team:
         self._block[:] = 0
         self._address = self._block.ctypes.data
         self._put(layout.THREADS, threads)
-        self._put(layout.SPINS, _spins(threads))
+        self._put(layout.SPINS, _spins(threads, _SPIN_SECONDS))
+        self._put(layout.IDLE_SPINS, _spins(threads, _IDLE_SECONDS))
         self._workers: list[ctypes.c_ulong] = []
         for number in range(1, threads):
             try:
@@ -266,10 +274,10 @@ def _pause_seconds() -> float:
     return best / count
 
 
-def _spins(threads: int) -> int:
-    if threads > len(_cpus()):
+def _spins(threads: int, seconds: float) -> int:
+    if threads > min(len(_cpus()), cpu_quota()):
         return _SPINS_WHEN_CROWDED
-    return max(_SPINS_WHEN_CROWDED, int(_SPIN_SECONDS / _pause_seconds()))
+    return max(_SPINS_WHEN_CROWDED, int(seconds / _pause_seconds()))
 
 
 def _pin(worker: ctypes.c_ulong, cpu: int) -> None:

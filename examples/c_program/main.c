@@ -55,6 +55,7 @@ static void run(const void *weights, void *const *io, void *arena) {
   pthread_t workers[GLOW_THREADS];
   *(int64_t *)(team + GLOW_TEAM_THREADS) = GLOW_THREADS;
   *(int64_t *)(team + GLOW_TEAM_SPINS) = SPINS;
+  *(int64_t *)(team + GLOW_TEAM_IDLE_SPINS) = SPINS;
   for (int64_t t = 1; t < GLOW_THREADS; t++) {
     char *line = team + GLOW_LINES + t * GLOW_LINE;
     *(void **)(line + GLOW_LINE_TEAM) = team;

@@ -19,7 +19,7 @@ from glow.benchmarks.networks import network_file
 from glow.context import make_context
 from glow.lowering.llvm.translate import translate_module
 from glow.lowering.target import host_target
-from glow.lowering.threads import llvm_text, module_text
+from glow.lowering.threads import LINE_SHORT, LINES, llvm_text, module_text
 from glow.runtime import teams
 from glow.runtime.jit import Executable, compile_object
 from glow.tests.support.kernels import convert
@@ -167,6 +167,39 @@ def test_barriers(threads: int):
         run(counts.ctypes.data, none, wrong.ctypes.data)
     assert not wrong.any()
     assert (counts[:threads] == 3 * rounds).all()
+
+
+LATE = """
+func.func private @glow_barrier(!llvm.ptr, index)
+func.func private @glow_pauses(index)
+func.func @main(%thread: index, %team: !llvm.ptr, %pauses: memref<1xi64>, %none: memref<1xi64>) {
+  %zero = arith.constant 0 : index
+  %number = memref.load %pauses[%zero] : memref<1xi64>
+  %count = arith.index_cast %number : i64 to index
+  %is_late = arith.cmpi ne, %thread, %zero : index
+  scf.if %is_late {
+    func.call @glow_pauses(%count) : (index) -> ()
+  }
+  func.call @glow_barrier(%team, %thread) : (!llvm.ptr, index) -> ()
+  func.return
+}
+"""
+
+
+def test_waits_are_short_after_one_in_vain(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(teams, "_cpus", lambda: [0, 1])
+    monkeypatch.setattr(teams, "cpu_quota", lambda: 2.0)
+    target = host_target()
+    texts = [translate_module(convert(LATE)), llvm_text(target.triple)]
+    executable = Executable([compile_object(t, target) for t in texts], "glow_main", target)
+    team = teams.Team(2, [])
+    short = team._block[LINES + LINE_SHORT :].view(np.int64)
+    assert short[0] == 0
+    pauses = np.array([0.2 / teams._pause_seconds()]).astype(np.int64)
+    for _ in range(2):
+        team.run(executable.address, pauses.ctypes.data, (ctypes.c_void_p * 1)(), 0)
+    assert 0 < short[0] < 1024
+    team.end()
 
 
 TICKETS = """
