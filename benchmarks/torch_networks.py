@@ -72,11 +72,11 @@ class Attention(nn.Module):
         self.project, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.heads = heads
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, causal: bool) -> Tensor:
         n, positions, width = x.shape
         parts = self.project(x).reshape(n, positions, 3, self.heads, width // self.heads)
         q, k, v = parts.permute(2, 0, 3, 1, 4)
-        y = f.scaled_dot_product_attention(q, k, v)
+        y = f.scaled_dot_product_attention(q, k, v, is_causal=causal)
         return self.out(y.transpose(1, 2).reshape(n, positions, width))
 
 
@@ -87,8 +87,8 @@ class EncoderLayer(nn.Module):
         self.attention = Attention(width, heads)
         self.linear1, self.linear2 = nn.Linear(width, hidden), nn.Linear(hidden, width)
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.attention(self.norm1(x))
+    def forward(self, x: Tensor, causal: bool = False) -> Tensor:
+        x = x + self.attention(self.norm1(x), causal)
         return x + self.linear2(f.gelu(self.linear1(self.norm2(x))))
 
 
@@ -119,6 +119,68 @@ class UNet(nn.Module):
         x = torch.sigmoid(self.enter(x))
         y = torch.tanh(self.down(f.avg_pool2d(x, 2)))
         return self.leave(torch.cat([x, self.up(y)], 1))
+
+
+class Tagger(nn.Module):
+    def __init__(
+        self, kind: str, tokens: int, width: int, layers: int, classes: int, both: bool = False
+    ):
+        super().__init__()
+        self.embedding = nn.Embedding(tokens, width)
+        layer = getattr(nn, kind)
+        self.rnn = layer(width, width, layers, batch_first=True, bidirectional=both)
+        self.fc = nn.Linear(width * (1 + both), classes)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        states, _ = self.rnn(self.embedding(tokens))
+        return self.fc(states.mean(1))
+
+
+class Mobile(nn.Module):
+    def __init__(self, width: int, classes: int):
+        super().__init__()
+        self.enter = nn.Conv2d(3, width, 3, 2, 1)
+        self.expand = nn.Conv2d(width, 2 * width, 1)
+        self.depthwise = nn.Conv2d(2 * width, 2 * width, 3, 1, 1, groups=2 * width)
+        self.norm = nn.BatchNorm2d(2 * width)
+        self.squeeze, self.gate = nn.Linear(2 * width, width), nn.Linear(width, 2 * width)
+        self.project = nn.Conv2d(2 * width, width, 1)
+        self.fc = nn.Linear(width, classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = f.hardswish(self.enter(x))
+        y = f.hardswish(self.norm(self.depthwise(self.expand(x))))
+        gate = torch.sigmoid(self.gate(f.relu(self.squeeze(y.mean((2, 3))))))
+        return self.fc((x + self.project(y * gate[:, :, None, None])).mean((2, 3)))
+
+
+class Dense(nn.Module):
+    def __init__(self, width: int, layers: int, classes: int):
+        super().__init__()
+        self.norms = nn.ModuleList(nn.BatchNorm2d(1 + i * width) for i in range(layers))
+        self.convs = nn.ModuleList(nn.Conv2d(1 + i * width, width, 3, 1, 1) for i in range(layers))
+        self.fc = nn.Linear(1 + layers * width, classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for norm, conv in zip(self.norms, self.convs, strict=True):
+            x = torch.cat([x, conv(f.relu(norm(x)))], 1)
+        means = f.avg_pool2d(x, 3, 2, 1, count_include_pad=False)
+        return self.fc(f.max_pool2d(means, 2).mean((2, 3)))
+
+
+class Decoder(nn.Module):
+    def __init__(self, tokens: int, positions: int, width: int, heads: int, layers: int):
+        super().__init__()
+        self.embedding = nn.Embedding(tokens, width)
+        self.positions = nn.Parameter(torch.randn(positions, width))
+        self.layers = nn.ModuleList(EncoderLayer(width, heads, 2 * width) for _ in range(layers))
+        self.fc = nn.Linear(width, tokens)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.embedding(tokens) + self.positions
+        for layer in self.layers:
+            x = layer(x, causal=True)
+        return self.fc(x).transpose(1, 2)
 
 
 def seeded(threads: int) -> Any:

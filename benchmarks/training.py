@@ -68,6 +68,7 @@ NETWORKS: Mapping[str, Network] = {
         *_of("ResNet", WIDTHS, 1000, imagenet=True), _images(8, 3, 224, 224), 1000
     ),
     "encoder-128-8": Network(*_of("Encoder", 1000, 256, 4, 2, 10), _tokens(1000, 8, 128), 10),
+    "lstm-64-32": Network(*_of("Tagger", "LSTM", 1000, 256, 2, 10), _tokens(1000, 32, 64), 10),
 }
 
 

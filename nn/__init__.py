@@ -45,9 +45,12 @@ from .parameters import (
     uniform,
     zeros,
 )
+from .recurrent import GRU, LSTM
 from .tensor import Graph, Spec, Tensor, elementwise
 
 __all__ = [
+    "GRU",
+    "LSTM",
     "BatchNorm",
     "Conv2d",
     "ConvTranspose2d",

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..errors import GlowError
@@ -35,8 +35,8 @@ from ..glow_dialects.glow.reduction import ReduceMeanOp, ReduceSumOp, Reduction
 from ..glow_dialects.glow.shape import SliceOp, TransposeOp
 from ..glow_dialects.operator import element_of, shape_of
 from ..glow_dialects.python_values import to_attribute
-from ..passes.graph.differentiate import Parameter as Differentiated
-from ..passes.graph.differentiate import gradients
+from ..passes.graph.adjoints import Parameter as Differentiated
+from ..passes.graph.adjoints import gradients
 from ..passes.graph.rewriting import Build
 from ..semantics.arrays import element_type, interface_dtype, make_constant
 
@@ -94,9 +94,8 @@ class Graph(Build):
         """How many nodes draw random numbers so far."""
         self._names = dict(names or {})
 
-    def add(self, node: Node) -> SSAValue:
-        self.block.add_op(node)
-        return node.results[0]
+    def append(self, op: Operation) -> None:
+        self.block.add_op(op)
 
     def node(self, operator: type[Node], *operands: Tensor, **properties: Any) -> Tensor:
         """
@@ -169,7 +168,7 @@ class Graph(Build):
             )
         wanted = [Differentiated(name, tensor.value) for name, tensor in of.items()]
         one = self.splat(1.0, loss.value.type)
-        found = gradients(self.block, loss.value, one, wanted, self)
+        found = gradients(self.block, [(loss.value, one)], wanted, self)
         named = zip(of, found, strict=True)
         return {name: Tensor(self, value) for name, value in named if value is not None}
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i32, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -256,6 +256,18 @@ class LoopOp(WithBodies):
     @property
     def count(self) -> SSAValue:
         return self.values[-1]
+
+    def stack(self, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Adds stacked results for further values of the body, and returns them."""
+        end = self.body.block.last_op
+        assert isinstance(end, YieldOp)
+        end.operands = [*end.operands, *values]
+        *others, last = self.results
+        types = [stacked_type(self.most, v.type) for v in values]
+        new = [OpResult(t, self, last.index + i) for i, t in enumerate(types)]
+        last.index += len(new)
+        self.results = SSAValues((*others, *new, last))
+        return new
 
     def verify_(self) -> None:
         if self.most < 1:

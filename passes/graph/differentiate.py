@@ -21,33 +21,21 @@ from xdsl.dialects.builtin import (
     FunctionType,
     ModuleOp,
     StringAttr,
-    TensorType,
 )
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ...errors import CompileError
-from ...glow_dialects.elements import is_float
-from ...glow_dialects.glow.arithmetic import AddOp
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp
-from ...glow_dialects.glow.control import WithBodies
-from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.operator import shape_of
 from ..levels import GRAPH
 from ..visited_operation import each
-from .adjoints import ADJOINTS, TANGENTS
-from .rewriting import Build, attribute_dictionaries, failure
+from .adjoints import Parameter, directional, gradients, is_of_floats
+from .rewriting import Build, attribute_dictionaries
 
 _NAME = "glow.name"
 REVERSE, FORWARD = "vjp", "jvp"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A value with respect to which a program is differentiated."""
-
-    name: str
-    value: SSAValue
 
 
 class Graph:
@@ -81,14 +69,14 @@ class Graph:
         """Returns what `names` name; by default all inputs of floats."""
         known: Mapping[str, SSAValue] = {**self.constants, **self.inputs}
         if not names:
-            return [Parameter(n, v) for n, v in self.inputs.items() if _is_float(v)]
+            return [Parameter(n, v) for n, v in self.inputs.items() if is_of_floats(v)]
         for name in names:
             if name not in known:
                 raise CompileError(
                     f"expected an input or a constant for 'wrt', found {name!r}; "
                     f"there are {', '.join(known) or 'none'}"
                 )
-            if not _is_float(known[name]):
+            if not is_of_floats(known[name]):
                 raise CompileError(f"{name} has type {known[name].type}, not floats")
         return [Parameter(n, known[n]) for n in names]
 
@@ -139,32 +127,9 @@ def _attributes(found: Sequence[Mapping[str, Attribute]]) -> ArrayAttr[Dictionar
     return ArrayAttr([DictionaryAttr(a) for a in found])
 
 
-def _is_float(value: SSAValue) -> bool:
-    return isinstance(value.type, TensorType) and is_float(element_of(value.type))
-
-
-def dependents(block: Block, parameters: Sequence[Parameter]) -> set[SSAValue]:
-    """Returns the values of floats that depend on parameters, through values of floats."""
-    found = {p.value for p in parameters}
-    for node in block.ops:
-        if isinstance(node, Node | WithBodies) and any(v in found for v in node.operands):
-            found.update(r for r in node.results if _is_float(r))
-    return found
-
-
-def _path(value: SSAValue, dependent: set[SSAValue], parameters: Sequence[Parameter]) -> str:
-    """Returns the values from one to a parameter that it depends on."""
-    names = {p.value: p.name for p in parameters}
-    steps: list[str] = []
-    while value not in names and isinstance(value.owner, Node | WithBodies):
-        steps.append(f"{value.owner.name} %{value.name_hint or '?'}")
-        value = next(v for v in value.owner.operands if v in dependent)
-    return " <- ".join([*steps, names.get(value, "")])
-
-
 def _seed(graph: Graph, name: str, loss: SSAValue, build: Build) -> SSAValue:
     """Returns the adjoint of the loss: 1, or an input for what is no scalar."""
-    if not _is_float(loss):
+    if not is_of_floats(loss):
         raise CompileError(f"{name} has type {loss.type}, not floats")
     if prod(shape_of(loss.type)) == 1:
         return build.splat(1.0, loss.type)
@@ -186,7 +151,7 @@ def add_gradients(graph: Graph, of: str, parameters: Sequence[Parameter], seeded
         )
     build = Build()
     seed = _seed(graph, name, loss, build)
-    found = gradients(graph.block, loss, seed, parameters, build)
+    found = gradients(graph.block, [(loss, seed)], parameters, build)
     for parameter, gradient in zip(parameters, found, strict=True):
         if gradient is None:
             gradient = build.splat(0.0, parameter.value.type)
@@ -194,76 +159,16 @@ def add_gradients(graph: Graph, of: str, parameters: Sequence[Parameter], seeded
     graph.insert(build)
 
 
-def gradients(
-    block: Block, loss: SSAValue, seed: SSAValue, parameters: Sequence[Parameter], build: Build
-) -> list[SSAValue | None]:
-    """
-    Builds and returns the adjoint of each parameter for the adjoint `seed` of a value of a block;
-    None for those on which the value does not depend. Raises CompileError for an operator without
-    a rule.
-    """
-    dependent = dependents(block, parameters)
-    adjoints: dict[SSAValue, SSAValue] = {loss: seed}
-    nodes = [op for op in block.ops if isinstance(op, Node | WithBodies)]
-    for node in each(reversed(nodes)):
-        wanted = {i for i, v in enumerate(node.operands) if v in dependent}
-        if not wanted or not any(r in adjoints for r in node.results):
-            continue
-        _propagate(node, wanted, adjoints, build, _Context(loss, dependent, parameters))
-    return [adjoints.get(parameter.value) for parameter in parameters]
-
-
-@dataclass(frozen=True)
-class _Context:
-    loss: SSAValue
-    dependent: set[SSAValue]
-    parameters: Sequence[Parameter]
-
-
-def _propagate(
-    node: Node | WithBodies,
-    wanted: set[int],
-    adjoints: dict[SSAValue, SSAValue],
-    build: Build,
-    context: _Context,
-) -> None:
-    """Adds what a node's adjoint gives to those of its operands."""
-    rule = ADJOINTS.get(type(node))
-    if rule is None or len(node.results) != 1:
-        path = _path(node.results[0], context.dependent, context.parameters)
-        raise failure(node, f"has no rule for its derivative; it is on the path {path}")
-    for i, part in rule(node, adjoints[node.results[0]], wanted, build).items():
-        operand = node.operands[i]
-        if part.type != operand.type:
-            raise failure(
-                node, f"a rule made {part.type} as adjoint of {operand.type}; please report this"
-            )
-        old = adjoints.get(operand)
-        adjoints[operand] = part if old is None else build(AddOp, old, part)
-
-
 def add_tangents(graph: Graph, parameters: Sequence[Parameter]) -> None:
     """
     Adds an input `tangent.NAME` for each parameter, and the directional derivative of each result
     of floats as a result `tangent.NAME`.
     """
-    dependent = dependents(graph.block, parameters)
-    tangents = {p.value: graph.add_input(f"tangent.{p.name}", p.value) for p in parameters}
+    given = {p: graph.add_input(f"tangent.{p.name}", p.value) for p in parameters}
     build = Build()
-    nodes = [op for op in graph.block.ops if isinstance(op, Node | WithBodies)]
-    for node in each(nodes):
-        known = {i: tangents[v] for i, v in enumerate(node.operands) if v in tangents}
-        if not known or node.results[0] not in dependent:
-            continue
-        rule = TANGENTS.get(type(node))
-        if rule is None or len(node.results) != 1:
-            path = _path(node.results[0], dependent, parameters)
-            raise failure(node, f"has no rule for its derivative; it is on the path {path}")
-        found = rule(node, known, build)
-        if found is not None:
-            tangents[node.results[0]] = found
+    tangents = directional(graph.block, given, build)
     for name, value in graph.results.items():
-        if _is_float(value):
+        if is_of_floats(value):
             found = tangents.get(value)
             graph.add_result(
                 f"tangent.{name}", build.splat(0.0, value.type) if found is None else found

@@ -43,7 +43,7 @@ class Build:
     """Makes nodes, in order; whoever holds it decides where they go."""
 
     def __init__(self) -> None:
-        self.ops: list[Node] = []
+        self.ops: list[Operation] = []
 
     def __call__(
         self,
@@ -57,8 +57,12 @@ class Build:
 
     def add(self, node: Node) -> SSAValue:
         """Inserts an existing node and returns its only result."""
-        self.ops.append(node)
+        self.append(node)
         return node.results[0]
+
+    def append(self, op: Operation) -> None:
+        """Inserts an existing operation."""
+        self.ops.append(op)
 
     def like(self, node: Node, *operands: SSAValue, **changed: Python) -> SSAValue:
         """

@@ -71,7 +71,7 @@ class Loads:
             return memory.load(access, place, offset, stride, self._algebra, nest.raw)
         if reduction.fields and access is reduction.reads[0]:
             fields = [offset + f for f in reduction.fields]
-            ssa = memory.load_fields(access, place, fields, lanes)
+            ssa = memory.load_fields(access, place, fields, reduction.terms, lanes)
         else:
             terms = reduction.terms
             ssa = memory.load_neighbours(access, place, offset, stride, terms, lanes)

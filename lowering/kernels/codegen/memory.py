@@ -161,21 +161,22 @@ class FlatBuffers:
         return e.bitcast(e.broadcast(whole, lanes), element, terms * lanes)
 
     def load_fields(
-        self, access: Access, place: Address, fields: Sequence[int], lanes: int
+        self, access: Access, place: Address, fields: Sequence[int], terms: int, lanes: int
     ) -> SSAValue:
         """
-        Loads four bytes for each lane. Byte f of lane i is element i of field f; up to four fields
-        lie at offsets from a place. Missing fields are zeros.
+        Loads bytes into lanes of 32 bits, of which each has `terms` parts: four bytes, or two words
+        of what is unsigned. Part f of lane i is element i of field f; the fields lie at offsets
+        from a place. Missing fields are zeros.
         """
         e, memory, total = self.emitter, self._flat[access.buffer], None
         for number, field in enumerate(fields):
             part = e.load(memory, self.at(place, field), i8, lanes)
             part = e.cast("extui", part, i32)
             if number:
-                part = e.binary(arith.ShLIOp, part, e.constant(part.type, 8 * number))
+                part = e.binary(arith.ShLIOp, part, e.constant(part.type, 32 // terms * number))
             total = part if total is None else e.binary(arith.OrIOp, total, part)
         assert total is not None
-        return e.bitcast(total, i8, 4 * lanes)
+        return e.bitcast(total, IntegerType(32 // terms), terms * lanes)
 
     def prefetch(self, access: Access, place: Address, offset: int, locality: int = 3) -> None:
         """Emits a hint that the element at a place, moved by `offset`, will be read soon."""

@@ -16,11 +16,11 @@ from ....glow_dialects.scalar import (
     Expr,
     Number,
     Primitive,
+    Substitution,
     convert,
     fold,
     fold_in_order,
     in_order_of_creation,
-    substitute,
 )
 from ..lowerings.data_parallel import NodeAlgebra
 from ..lowerings.precision import convert as convert_value
@@ -53,37 +53,51 @@ class _ElementTypes:
 
 
 def derivatives(
-    expr: Expr, elements: Sequence[Attribute], result: Attribute, wanted: AbstractSet[int]
+    exprs: Sequence[Expr],
+    elements: Sequence[Attribute],
+    result: Attribute,
+    wanted: AbstractSet[int],
 ) -> dict[int, Expr]:
     """
-    Returns the derivatives of an expression with respect to its arguments `wanted`, each times a
-    seed: the argument numbered `len(elements)`. An argument that has none is left out.
+    Returns the derivatives of expressions with respect to their arguments `wanted`: the sums of
+    those of each expression times a seed, which are the arguments from `len(elements)` on. An
+    argument that has none is left out.
 
-    `elements` are the element types of the arguments, `result` is that of the expression. The
-    derivatives are accumulated from the result to the arguments (Griewank and Walther 2008,
+    `elements` are the element types of the arguments, `result` is that of the expressions. The
+    derivatives are accumulated from the results to the arguments (Griewank and Walther 2008,
     "Evaluating Derivatives", chapter 3).
     """
-    expr = substitute(expr, [Expr.argument(i) for i in range(len(elements))], result)
-    order = in_order_of_creation([expr])
+    arguments = [Expr.argument(i) for i in range(len(elements))]
+    named = fold_in_order(in_order_of_creation(exprs), arguments, Substitution(result))
+    results = [named[e] for e in exprs]
+    order = in_order_of_creation(results)
     types = fold_in_order(order, elements, _ElementTypes(result))
-    seeds: dict[Expr, Expr] = {expr: Expr.argument(len(elements))}
+    seeds: dict[Expr, Expr] = {}
+    for i, expr in enumerate(results):
+        _accumulate(seeds, expr, Expr.argument(len(elements) + i))
     found: dict[int, Expr] = {}
     for node in reversed(order):
-        seed = seeds.get(node)
-        if seed is None:
+        if node not in seeds:
             continue
         if node.index is not None:
             if node.index in wanted:
                 old = found.get(node.index)
-                found[node.index] = seed if old is None else old + seed
-        elif node.kind is Primitive.CONVERT:
-            if is_float(types.get(node.args[0], result)) and is_float(types[node]):
-                _accumulate(seeds, node.args[0], convert(seed, types[node.args[0]]))
-        elif node.kind is not None and is_float(types[node]):
-            for number, partial in PARTIALS.get(node.kind, {}).items():
-                if node.args[number].value is None:
-                    _accumulate(seeds, node.args[number], partial(node.args, node, seed))
+                found[node.index] = seeds[node] if old is None else old + seeds[node]
+        elif is_float(types[node]):
+            _give(seeds, node, types.get(node.args[0], result) if node.args else result)
     return found
+
+
+def _give(seeds: dict[Expr, Expr], node: Expr, first: Attribute) -> None:
+    """Adds what a node gives to its arguments, of which the first one has an element type."""
+    if node.kind is Primitive.CONVERT:
+        if is_float(first):
+            _accumulate(seeds, node.args[0], convert(seeds[node], first))
+    elif node.kind is not None:
+        for number, partial in PARTIALS.get(node.kind, {}).items():
+            if node.args[number].value is None:
+                part = partial(node.args, node, seeds[node])
+                _accumulate(seeds, node.args[number], part)
 
 
 def _accumulate(seeds: dict[Expr, Expr], node: Expr, seed: Expr) -> None:
@@ -95,7 +109,7 @@ def _derivatives_of(node: DataParallel, wanted: AbstractSet[int]) -> dict[int, E
         raise failure(node, "cannot differentiate a node that computes each channel differently")
     elements = [compute_type(element_of(o.type)) for o in node.operands]
     result = compute_type(element_of(node.results[0].type))
-    return derivatives(node.scalar(node.call), elements, result, wanted)
+    return derivatives([node.scalar(node.call)], elements, result, wanted)
 
 
 def _computed(

@@ -126,7 +126,8 @@ class _Solver:
 
     def inverse(self) -> Inverse | None:
         while self._equations:
-            if not (self._digits() or self._unit() or self._multiple() or self._condition()):
+            steps = (self._digits, self._window, self._unit, self._multiple, self._condition)
+            if not any(step() for step in steps):
                 return None
         solved = {**{x: as_term(f) for x, f in self._affine.items()}, **self._solved}
         return Inverse(self._places, solved, tuple(self._unsolved), tuple(self._conditions))
@@ -172,6 +173,40 @@ class _Solver:
             self._solved[loop] = digit
             self._unsolved.remove(loop)
         self._equations.remove(equation)
+
+    def _window(self) -> bool:
+        """
+        Solves an equation for the place of a window and the place in it: `c * w + k = v` where
+        `w = v // c - q` and `k = v % c + c * q`, for a loop `q` over the windows that overlap.
+        """
+        for equation in self._equations:
+            free = sorted(self._free(equation), key=lambda x: abs(equation.terms[x]))
+            if len(free) != 2 or not all(self._is_alone(x, equation) for x in free):
+                continue
+            inner, outer = free
+            sign, step = equation.terms[inner], equation.terms[outer]
+            if abs(sign) == 1 and sign * step > 1:
+                rest = {x: -sign * c for x, c in equation.terms.items() if x not in free}
+                value = as_term(Affine(rest, -sign * equation.constant))
+                self._solve_window(inner, outer, abs(step), value)
+                self._equations.remove(equation)
+                return True
+        return False
+
+    def _solve_window(self, inner: Loop, outer: Loop, step: int, value: Term) -> None:
+        divisor = integer(step)
+        window = typing.arithmetic("//", value, divisor, 0)
+        place = typing.arithmetic("%", value, divisor, 0)
+        overlapping = -(-inner.size // step)
+        if overlapping > 1:
+            other = Loop(f"{outer.name}q", overlapping)
+            self._unsolved.append(other)
+            window = typing.arithmetic("-", window, loop_value(other), 0)
+            skipped = typing.arithmetic("*", loop_value(other), divisor, 0)
+            place = typing.arithmetic("+", place, skipped, 0)
+        self._solved |= {inner: place, outer: window}
+        for loop in (inner, outer):
+            self._unsolved.remove(loop)
 
     def _unit(self) -> bool:
         """Solves an equation for the largest loop of which it has one, not a multiple."""

@@ -8,10 +8,9 @@ from collections.abc import Set as AbstractSet
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
-from ....glow_dialects.glow.indexing import ScatterOp
-from ....glow_dialects.glow.shape import ConcatOp, GatherOp, ReshapeOp, SliceOp
+from ....glow_dialects.glow.shape import ConcatOp, ReshapeOp, SliceOp
 from ....glow_dialects.operator import shape_of
-from ..rewriting import Build, failure
+from ..rewriting import Build
 from .registry import adjoint, tangent
 
 
@@ -58,34 +57,3 @@ def concat_tangent(node: ConcatOp, tangents: Mapping[int, SSAValue], build: Buil
         tangents[i] if i in tangents else _zeros(build, v) for i, v in enumerate(node.operands)
     ]
     return build(ConcatOp, *parts, axis=node.axis.value.data)
-
-
-@adjoint(ScatterOp)
-def scatter(
-    node: ScatterOp, seed: SSAValue, wanted: AbstractSet[int], build: Build
-) -> Mapping[int, SSAValue]:
-    kind = node.reduction.data
-    if kind not in ("none", "add"):
-        raise failure(node, f"has no derivative with reduction {kind!r}; 'none' and 'add' have one")
-    found: dict[int, SSAValue] = {}
-    if 0 in wanted:
-        found[0] = seed
-        if kind == "none":
-            zeros = _zeros(build, node.updates)
-            found[0] = build(ScatterOp, seed, node.indices, zeros, reduction="none")
-    if 2 in wanted:
-        if kind == "none":
-            raise failure(node, "has no derivative for updates that replace each other")
-        found[2] = build(GatherOp, seed, node.indices, axis=0)
-    return found
-
-
-@tangent(ScatterOp)
-def scatter_tangent(node: ScatterOp, tangents: Mapping[int, SSAValue], build: Build) -> SSAValue:
-    kind = node.reduction.data
-    if kind not in ("none", "add"):
-        raise failure(node, f"has no derivative with reduction {kind!r}; 'none' and 'add' have one")
-    data, updates = (
-        tangents[i] if i in tangents else _zeros(build, node.operands[i]) for i in (0, 2)
-    )
-    return build(ScatterOp, data, node.indices, updates, reduction=kind)

@@ -18,10 +18,10 @@ func.func @integers(%x: tensor<3xi32> {glow.name = "x"}) -> (tensor<3xi32> {glow
 
 // -----
 
-func.func @no_rule(%x: tensor<4x2xf32> {glow.name = "x"}, %n: tensor<1xi64>, %u: tensor<1x2xf32>) -> (tensor<f32> {glow.name = "y"}) {
-  %s = glow.scatter %x, %n, %u reduction "max" : (tensor<4x2xf32>, tensor<1xi64>, tensor<1x2xf32>) -> tensor<4x2xf32>
-  %y = glow.reduce_sum %s axes [0, 1] : (tensor<4x2xf32>) -> tensor<f32>
+func.func @no_rule(%x: tensor<7x4xf32> {glow.name = "x"}, %nodes: tensor<80xi32>, %roots: tensor<5x2xi32>, %leaves: tensor<20x2xf32>) -> (tensor<f32> {glow.name = "y"}) {
+  %s = glow.tree_ensemble %x, %nodes, %roots, %leaves walks [5, 3] combine "sum" groups 1 : (tensor<7x4xf32>, tensor<80xi32>, tensor<5x2xi32>, tensor<20x2xf32>) -> tensor<7x2xf32>
+  %y = glow.reduce_sum %s axes [0, 1] : (tensor<7x2xf32>) -> tensor<f32>
   func.return %y : tensor<f32>
 }
 
-// CHECK: 'glow.scatter' op (%s){{.*}}has no derivative with reduction 'max'; 'none' and 'add' have one
+// CHECK: 'glow.tree_ensemble' op (%s){{.*}}has no rule for its derivative; it is on the path glow.tree_ensemble %s <- x

@@ -12,14 +12,13 @@ import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.glow import NODES
 from glow.glow_dialects.glow.base import Node, short_name
-from glow.passes.graph.differentiate import DifferentiatePass
+from glow.passes.graph.adjoints import ADJOINTS, TANGENTS
+from glow.tests.support.derivatives import check_derivatives, differentiated, inputs, run
 from glow.tests.support.graph_text import parse
 from glow.tests.support.seeds import generator
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import PassPipeline
 
-_STEP = 1e-5
 _EXAMPLE = re.compile(r"```mlir\n(%r = .*?-> (tensor<[^>]*>))\n```", re.S)
 _LARGEST = 10_000
 """Elements of the operands of examples; larger ones have smaller cases of their own below."""
@@ -48,12 +47,37 @@ CASES = {
         : (tensor<5x3xf64>, tensor<2x4xi64>) -> tensor<2x3xf64>""",
     "parts": """%r = glow.generic %x formula "y[i] = x[i // 3] ** 2 * x[i % 3] for i < 12"
         : (tensor<5xf64>) -> tensor<12xf64>""",
+    **{
+        f"scatter_{kind}": f"""%r = glow.scatter %data, %n, %updates reduction "{kind}"
+            : (tensor<2x3xf64>, tensor<5xi64>, tensor<5x3xf64>) -> tensor<2x3xf64>"""
+        for kind in ("none", "mul", "max", "min")
+    },
+    "lstm": """%r = glow.lstm %x, %w, %first, %peepholes, %mask activations
+        "Sigmoid Softsign HardSigmoid(0.3,0.4)" clip 0.7 reverse true
+        : (tensor<5x2x12xf64>, tensor<3x12xf64>, tensor<2x2x3xf64>, tensor<3x3xf64>,
+           tensor<5x2xi1>) -> tensor<2x6x2x3xf64>""",
+    "lstm_input_forget": """%r = glow.lstm %x, %w, %first, %peepholes input_forget true
+        : (tensor<3x1x8xf64>, tensor<2x8xf64>, tensor<2x1x2xf64>, tensor<3x2xf64>)
+        -> tensor<2x4x1x2xf64>""",
+    "gru": """%r = glow.gru %x, %w, %first, %bias reverse true
+        : (tensor<4x2x9xf64>, tensor<3x9xf64>, tensor<1x2x3xf64>, tensor<1x3xf64>)
+        -> tensor<1x5x2x3xf64>""",
+    "gru_reset_after": """%r = glow.gru %x, %w, %first, %bias, %mask reset_after true
+        : (tensor<4x2x9xf64>, tensor<3x9xf64>, tensor<1x2x3xf64>, tensor<1x3xf64>, tensor<4x2xi1>)
+        -> tensor<1x5x2x3xf64>""",
+    "rnn": """%r = glow.rnn %x, %w, %first, %mask activations "Elu(0.7)"
+        : (tensor<5x2x3xf64>, tensor<3x3xf64>, tensor<1x2x3xf64>, tensor<5x2xi1>)
+        -> tensor<1x6x2x3xf64>""",
 }
-WITHOUT = {
-    *("rnn", "lstm", "gru", "tree_ensemble"),
-    *("block_quantized_matmul", "fused_embedding_bag"),
+REASONS = {
+    "nonzero_places": "its results are integers",
+    "non_max_suppression": "its results are integers",
+    "tree_ensemble": "its results are constant between its thresholds",
+    "fused_embedding_bag": "the rows of its table are bytes, with a scale and an offset in them",
 }
-"""Operators of floats that have no derivative yet, or that do not exist in f64."""
+"""Operators that have no rule."""
+WITHOUT = {*REASONS, "block_quantized_matmul"}
+"""Operators whose examples cannot be differentiated, or do not exist in f64."""
 _ABOVE = {"acosh": 1.1}
 """Where functions are defined, if not below 1."""
 
@@ -93,53 +117,15 @@ def _function(text: str) -> ModuleOp:
     )
 
 
-def _differentiated(module: ModuleOp, **options: object) -> ModuleOp:
-    module = module.clone()
-    found = DifferentiatePass(**options)  # pyright: ignore[reportArgumentType]
-    PassPipeline((found,)).apply(glow.context.make_context(), module)
-    module.verify()
-    return module
-
-
-def _run(module: ModuleOp, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    model = glow.compile(module, backend="interpreter")
-    outputs = model.run(None, {i.name: feeds[i.name] for i in model.get_inputs()})
-    return {o.name: v for o, v in zip(model.get_outputs(), outputs, strict=True)}
-
-
-def _inputs(module: ModuleOp, above: float = 0.2) -> dict[str, np.ndarray]:
-    """Returns numbers at which functions are smooth; small integers are indices."""
-    rng = generator()
-    return {
-        i.name: rng.uniform(above, above + 0.7, i.shape)
-        if np.dtype(i.dtype).kind == "f"
-        else rng.integers(0, 2, i.shape).astype(i.dtype)
-        for i in glow.compile(module, backend="interpreter").get_inputs()
-    }
-
-
 @pytest.mark.parametrize("name", [*_examples(), *CASES])
 def test_derivatives_of_operators(name: str) -> None:
-    """
-    The derivative in a random direction is that of finite differences, in both modes: the product
-    of a seed, the Jacobian and a direction.
-    """
     module = _function(CASES.get(name) or _examples()[name])
-    feeds, rng = _inputs(module, _ABOVE.get(name, 0.2)), generator()
-    direction = {n: rng.uniform(-1, 1, v.shape) for n, v in feeds.items() if v.dtype.kind == "f"}
-    ahead, back = (
-        _run(module, {n: v + s * direction[n] if n in direction else v for n, v in feeds.items()})
-        for s in (_STEP, -_STEP)
-    )
-    expected = (ahead["out"] - back["out"]) / (2 * _STEP)
-    tangents = {f"tangent.{n}": v for n, v in direction.items()}
-    forward = _run(_differentiated(module, mode="jvp"), {**feeds, **tangents})
-    np.testing.assert_allclose(forward["tangent.out"], expected, rtol=1e-6, atol=1e-7)
-    seed = rng.uniform(-1, 1, expected.shape) if expected.size != 1 else np.ones(expected.shape)
-    reverse = _run(_differentiated(module, seed=True), {**feeds, "seed.out": seed})
-    found = sum(float((reverse[f"grad.{n}"] * v).sum()) for n, v in direction.items())
-    exact = float((forward["tangent.out"] * seed).sum())
-    assert found == pytest.approx(exact, rel=1e-9, abs=1e-11)
+    check_derivatives(module, inputs(module, _ABOVE.get(name, 0.2)))
+
+
+def test_operators_without_a_rule() -> None:
+    found = {short_name(n) for n in NODES if n not in ADJOINTS or n not in TANGENTS}
+    assert found - {"constant", "splat"} == set(REASONS)
 
 
 _NETWORK = """
@@ -168,10 +154,10 @@ func.func @main(%x: tensor<2x1x8x8xf32> {glow.name = "x"},
 def test_compiled_gradients_of_a_network() -> None:
     """A convolutional network's gradients in machine code are those of the interpreter in f64."""
     wide = parse(_NETWORK.replace("f32", "f64"))
-    feeds = _inputs(wide)
+    feeds = inputs(wide)
     wrt = ("w", "b", "v", "c")
-    expected = _run(_differentiated(wide, wrt=wrt), feeds)
-    model = glow.compile(_differentiated(parse(_NETWORK), wrt=wrt))
+    expected = run(differentiated(wide, wrt=wrt), feeds)
+    model = glow.compile(differentiated(parse(_NETWORK), wrt=wrt))
     found = model.run(None, {n: v.astype(np.float32) for n, v in feeds.items()})
     for info, value in zip(model.get_outputs(), found, strict=True):
         scale = np.abs(expected[info.name]).max()
@@ -190,15 +176,18 @@ def test_compiled_gradients_of_a_network() -> None:
 def test_bad_options(options: dict[str, object], message: str) -> None:
     module = _function("%r = glow.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>")
     with pytest.raises(CompileError, match=re.escape(message)):
-        _differentiated(module, **options)
+        differentiated(module, **options)
 
 
 def test_an_operator_without_a_rule_is_named_with_the_path() -> None:
-    class_without: type[Node] = next(n for n in NODES if short_name(n) == "rnn")
+    class_without: type[Node] = next(n for n in NODES if short_name(n) == "tree_ensemble")
     example = _EXAMPLE.search(inspect.getdoc(class_without) or "")
     assert example is not None
-    with pytest.raises(CompileError, match=r"glow\.rnn %r: has no rule .* path glow\.rnn %r <- x"):
-        _differentiated(_function(example[1]), seed=True)
+    with pytest.raises(
+        CompileError,
+        match=r"glow\.tree_ensemble %r: has no rule .* path glow\.tree_ensemble %r <- x",
+    ):
+        differentiated(_function(example[1]), seed=True)
 
 
 def test_gradients_of_an_onnx_model() -> None:
