@@ -30,14 +30,3 @@ def without_garbage_collection() -> AbstractContextManager[None]:
     %.
     """
     return _suspension.use()
-
-
-def collect_young() -> None:
-    """
-    Frees what has become garbage since the last collection, also while the collector is suspended.
-
-    The operations of a function refer to each other, so nothing but the collector frees them. It
-    does so several times as fast for one function at a time, while they are in the CPU's caches,
-    as for all functions of a network at the end.
-    """
-    gc.collect(0)

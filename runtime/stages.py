@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
 from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
 from ..interface.backend import Stage
-from ..passes.collector import collect_young, without_garbage_collection
+from ..passes.collector import without_garbage_collection
 from ..passes.visited_operation import run_pass
 from ..universe import multiverse
 from .environment import verifies
@@ -147,8 +147,6 @@ class Stages(Mapping[str, ModuleOp]):
                     self._apply(index, part)
                 self.times[name] += time.perf_counter() - start
                 yield part
-                del part
-                collect_young()
 
     def _compute(self, index: int) -> ModuleOp:
         start = max(i for i in self._kept if i < index)
