@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialects import arith, func, llvm, memref
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, MemRefType, StringAttr, i8, i64
@@ -26,6 +27,8 @@ from .codegen.step_generator import Sharing, StepGenerator
 from .codegen.types import INDEX, flat_type, memory_type
 from .scratch import ALIGNMENT
 from .threads.divided_loops import Divided, buffers_outside
+
+_ONE_OPERAND = DenseArrayBase.from_list(_i32, [1, 0, 0, 0])
 
 _PRIVATE = StringAttr("private")
 
@@ -194,9 +197,14 @@ def reinterpreted(
     if source.type == t:
         return source
     properties = {
-        "static_offsets": DenseArrayBase.from_list(i64, [offset]),
-        "static_sizes": DenseArrayBase.from_list(i64, sizes),
-        "static_strides": DenseArrayBase.from_list(i64, strides),
-        "operandSegmentSizes": DenseArrayBase.from_list(_i32, [1, 0, 0, 0]),
+        "static_offsets": _integers(offset),
+        "static_sizes": _integers(*sizes),
+        "static_strides": _integers(*strides),
+        "operandSegmentSizes": _ONE_OPERAND,
     }
-    return emitter.op(memref.ReinterpretCastOp, (source,), t, dict(properties))
+    return emitter.op(memref.ReinterpretCastOp, (source,), t, properties)
+
+
+@lru_cache(maxsize=4096)
+def _integers(*values: int) -> Attribute:
+    return DenseArrayBase.from_list(i64, values)

@@ -24,6 +24,7 @@ from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects import llvm_extended as lx
+from ...glow_dialects.creation import create
 from ...passes.visited_operation import each
 from ...table import Table
 from .linear import ZERO, Atom, Linear, combine
@@ -141,9 +142,10 @@ class FunctionConverter:
         depth: int = -1,
     ) -> SSAValue:
         """Appends an operation with one result to the region at `depth`, by default the current."""
-        op = kind.create(operands=operands, result_types=(result,), properties=properties)
+        op = create(kind, operands, (result,), properties)
         self.scopes[depth].block.add_op(op)
-        return op.results[0]
+        (value,) = op.results
+        return value
 
     def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         """Returns an operation on two values of one type, which gives one of that type."""
@@ -160,7 +162,7 @@ class FunctionConverter:
         """Returns a constant, placed at the start of the function."""
         key = (attr, t)
         if key not in self._constants:
-            op = llvm.ConstantOp.create(result_types=(t,), properties={"value": attr})
+            op = create(llvm.ConstantOp, (), (t,), {"value": attr})
             self._prologue.append(op)
             self._constants[key] = op.results[0]
         return self._constants[key]

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...glow_dialects.creation import create
 from ...glow_dialects.elements import extent, offset_of, strides_of
 from .function import Buffer, FunctionConverter, converts
 from .linear import Linear, combine
@@ -66,12 +67,8 @@ def as_stored(fn: FunctionConverter, value: SSAValue) -> SSAValue:
 
 
 def store(fn: FunctionConverter, value: SSAValue, pointer: SSAValue, element: Attribute) -> None:
-    fn.add(
-        llvm.StoreOp.create(
-            operands=(as_stored(fn, value), pointer),
-            properties={"alignment": natural_alignment(element)},
-        )
-    )
+    operands = (as_stored(fn, value), pointer)
+    fn.add(create(llvm.StoreOp, operands, (), {"alignment": natural_alignment(element)}))
 
 
 def load_pointer(fn: FunctionConverter, array: SSAValue, index: int) -> SSAValue:

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
+from ...glow_dialects.creation import create
 from .arithmetic import fastmath
 from .function import FunctionConverter, converts
 from .memory import as_stored, buffer_type, element_address, load, store
@@ -99,7 +100,7 @@ def convert_masked_store(op: vector.MaskedStoreOp, fn: FunctionConverter) -> Non
     value = as_stored(fn, fn.value(op.value_to_store))
     properties = {"alignment": natural_alignment(element_of(value.type))}
     operands = (value, pointer, fn.value(op.mask))
-    fn.add(lx.MaskedStoreOp.create(operands=operands, properties=properties))
+    fn.add(create(lx.MaskedStoreOp, operands, (), properties))
 
 
 def _lane_pointers(op: glow_vec.GatherOp, fn: FunctionConverter) -> SSAValue:
@@ -126,16 +127,13 @@ def convert_gather(op: glow_vec.GatherOp, fn: FunctionConverter) -> None:
 
 @converts(glow_vec.PrefetchOp)
 def convert_prefetch(op: glow_vec.PrefetchOp, fn: FunctionConverter) -> None:
-    fn.add(
-        lx.PrefetchOp.create(
-            operands=(element_address(fn, op.base, op.indices, op),),
-            properties={
-                "rw": int_attr(int(op.write is not None), i32),
-                "hint": op.locality,
-                "cache": int_attr(1, i32),
-            },
-        )
-    )
+    properties = {
+        "rw": int_attr(int(op.write is not None), i32),
+        "hint": op.locality,
+        "cache": int_attr(1, i32),
+    }
+    operands = (element_address(fn, op.base, op.indices, op),)
+    fn.add(create(lx.PrefetchOp, operands, (), properties))
 
 
 # lanes

@@ -25,6 +25,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....glow_dialects import glow_vec
+from ....glow_dialects.creation import create
 from ...llvm.types import dense_attr, element_of, scalar_attr
 from .types import INDEX, vector_type
 
@@ -61,14 +62,10 @@ class Emitter:
         regions: Sequence[Region] = (),
     ) -> SSAValue:
         """Appends an operation with one result."""
-        new = kind.create(
-            operands=operands,
-            result_types=(result,),
-            properties=properties,
-            regions=regions,
-        )
+        new = create(kind, operands, (result,), properties, regions)
         self._block.add_op(new)
-        return new.results[0]
+        (value,) = new.results
+        return value
 
     def add(self, operation: Operation) -> None:
         self._block.add_op(operation)
@@ -94,9 +91,7 @@ class Emitter:
         key = (t, repr(value))
         if key not in self._constants:
             attribute = _attribute(t, tuple(value) if isinstance(value, Sequence) else value)
-            self._constants[key] = arith.ConstantOp.create(
-                result_types=(t,), properties={"value": attribute}
-            )
+            self._constants[key] = create(arith.ConstantOp, (), (t,), {"value": attribute})
         return self._constants[key].results[0]
 
     # scalars and vectors alike
@@ -194,16 +189,17 @@ class Emitter:
         self, value: SSAValue, memory: SSAValue, at: SSAValue, mask: SSAValue | None = None
     ) -> None:
         if lanes_of(value) == 1:
-            new = memref.StoreOp.create(operands=(value, memory, at))
+            new = create(memref.StoreOp, (value, memory, at), ())
         elif mask is None:
-            new = vector.StoreOp.create(operands=(value, memory, at))
+            new = create(vector.StoreOp, (value, memory, at), ())
         else:
-            new = vector.MaskedStoreOp.create(operands=(memory, at, mask, value))
+            new = create(vector.MaskedStoreOp, (memory, at, mask, value), ())
         self._block.add_op(new)
 
     def prefetch(self, memory: SSAValue, at: SSAValue, locality: int = 3) -> None:
         """Starts to load the cache line of an element, which may lie beyond the memory's end."""
-        self._block.add_op(glow_vec.PrefetchOp(memory, [at], locality=locality))
+        properties = {"locality": scalar_attr(locality, _I32)}
+        self._block.add_op(create(glow_vec.PrefetchOp, (memory, at), (), properties))
 
     # control flow: what the body of a Python loop over these emits is the body of the emitted loop
 

@@ -11,16 +11,6 @@ import onnxruntime
 import pytest
 from glow.errors import ModelError, UnsupportedError
 from onnx import TensorProto, helper, numpy_helper
-from sklearn import (
-    decomposition,
-    ensemble,
-    linear_model,
-    naive_bayes,
-    neighbors,
-    pipeline,
-    preprocessing,
-    svm,
-)
 
 ML = "ai.onnx.ml"
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
@@ -311,6 +301,18 @@ def test_maps_are_matrices_and_strings_are_numbers(rng: np.random.Generator) -> 
 def exported(name: str, rng: np.random.Generator) -> tuple[onnx.ModelProto, np.ndarray]:
     """Returns a model that scikit-learn fitted to random data, and further data."""
     skl2onnx = pytest.importorskip("skl2onnx")
+    # every process of a run collects this file, and scikit-learn takes seconds to import
+    from sklearn import (
+        decomposition,
+        ensemble,
+        linear_model,
+        naive_bayes,
+        neighbors,
+        pipeline,
+        preprocessing,
+        svm,
+    )
+
     scaled = preprocessing.StandardScaler(), decomposition.PCA(4)
     x = rng.standard_normal((200, 6)).astype(np.float32)
     classes = (x[:, 0] > 0).astype(np.int64) + (x[:, 1] + x[:, 2] > 0.5)

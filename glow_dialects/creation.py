@@ -1,0 +1,62 @@
+"""
+Creation of the operations that code generators make by the ten thousand.
+
+`Operation.create` of xDSL takes any iterables and assigns each list through a property, which takes
+longer than everything else that a generator does for an operation. `create` fills the same fields
+for the common form: known operands and results, no attributes, no successors, no location.
+"""
+
+# the fields that xDSL's own constructor fills have no other way in
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TypeVar
+
+from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.irdl import IRDLOperation
+from xdsl.irdl.operations import OptionalDef
+
+Op = TypeVar("Op", bound=Operation)
+
+
+def create(
+    kind: type[Op],
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute],
+    properties: Mapping[str, Attribute] = {},
+    regions: Sequence[Region] = (),
+) -> Op:
+    """
+    Returns an operation equal to `kind.create(...)` of the same operands, types of results and
+    properties, and regions. Definitions are not checked, as there.
+    """
+    op = kind.__new__(kind)
+    op._operands = SSAValues(operands)
+    uses = [Use(op, index) for index in range(len(operands))]
+    for operand, use in zip(operands, uses, strict=True):
+        operand.add_use(use)
+    op._operand_uses = tuple(uses)
+    op.results = SSAValues([OpResult(t, op, index) for index, t in enumerate(result_types)])
+    op.properties = dict(properties)
+    op.attributes = {}
+    op.location = UNKNOWN_LOC
+    for region in regions:
+        op.add_region(region)
+    if _completes(kind):
+        op.__post_init__()
+    return op
+
+
+@cache
+def _completes(kind: type[Operation]) -> bool:
+    """Returns whether operations get defaults of properties or attributes when they are made."""
+    if kind.__post_init__ is not IRDLOperation.__post_init__:
+        return True
+    assert issubclass(kind, IRDLOperation)
+    definition = kind.get_irdl_definition()
+    own = [*definition.properties.values(), *definition.attributes.values()]
+    return any(d.default_value is not None and not isinstance(d, OptionalDef) for d in own)
