@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -18,7 +18,6 @@ from .runtime.saved_facts import Facts
 from .runtime.signature import signature_of
 
 if TYPE_CHECKING:
-    from .compilation import Compilation
     from .compiled_model import CompiledModel
 
 _PAST, _NEW = 13, 2
@@ -62,6 +61,18 @@ class CacheProgram:
         return found
 
 
+class _Job(Protocol):
+    """The part of `compilation.Compilation` that makes programs."""
+
+    def graph(self, sizes: Mapping[str, int]) -> ModuleOp: ...
+
+    def cached_facts(self, about: str, make: Callable[[], object]) -> Any: ...
+
+    def compiled_form(
+        self, sizes: Mapping[str, int], form: str, make: Callable[[], tuple[ModuleOp, Facts]]
+    ) -> tuple[CompiledModel, Facts]: ...
+
+
 class CachePrograms:
     """Makes the programs of a decoder."""
 
@@ -69,7 +80,7 @@ class CachePrograms:
         self,
         signature: Signature,
         caches: Mapping[str, str],
-        job: Compilation,
+        job: _Job,
         sizes: Mapping[str, int],
     ):
         """

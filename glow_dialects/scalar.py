@@ -228,16 +228,6 @@ def multiply_add(a: Operand, b: Operand, c: Operand) -> Expr:
     return apply(Primitive.MULTIPLY_ADD, a, b, c)
 
 
-def multiply_add_pairs(a: Operand, b: Operand, c: Operand) -> Expr:
-    """Returns `c` plus the products of the 16-bit halves of integers of 32 bits."""
-    return apply(Primitive.MULTIPLY_ADD_PAIRS, a, b, c)
-
-
-def multiply_add_bytes(a: Operand, b: Operand, c: Operand) -> Expr:
-    """Returns, in each half of integers of 32 bits, `c` plus the products of two bytes."""
-    return apply(Primitive.MULTIPLY_ADD_BYTES, a, b, c)
-
-
 def maximum(a: Operand, b: Operand) -> Expr:
     return apply(Primitive.MAXIMUM, a, b)
 

@@ -25,7 +25,7 @@ _HEADER_BYTES = 8
 
 @dataclass(frozen=True)
 class Facts:
-    """What was found out about a graph, beside the program that was compiled of it."""
+    """The facts about a graph that are stored beside its program."""
 
     values: Any
     """Data for JSON."""

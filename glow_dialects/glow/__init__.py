@@ -21,6 +21,7 @@ from . import (
     embedding,
     generic,
     indexing,
+    integer_parts,
     inverse_functions,
     logic,
     matrix,
@@ -46,7 +47,16 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing, narrow_weights, embedding, selection, trees, random),
+    *(
+        inverse_functions,
+        indexing,
+        integer_parts,
+        narrow_weights,
+        embedding,
+        selection,
+        trees,
+        random,
+    ),
 )
 OTHERS: list[type[IRDLOperation]] = [
     profile.ProfileOp,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..scalar import Primitive
-from . import arithmetic, logic
+from . import arithmetic, integer_parts, logic
 from .activation import ErfOp, TanhOp
 from .base import DataParallel
 
@@ -43,6 +43,6 @@ PRIMITIVE_NODES: Mapping[Primitive, type[DataParallel]] = {
     Primitive.CONVERT: logic.CastOp,
     Primitive.BITCAST: logic.BitcastOp,
     Primitive.MULTIPLY_ADD: arithmetic.MultiplyAddOp,
-    Primitive.MULTIPLY_ADD_PAIRS: arithmetic.MultiplyAddPairsOp,
-    Primitive.MULTIPLY_ADD_BYTES: arithmetic.MultiplyAddBytesOp,
+    Primitive.MULTIPLY_ADD_PAIRS: integer_parts.MultiplyAddPairsOp,
+    Primitive.MULTIPLY_ADD_BYTES: integer_parts.MultiplyAddBytesOp,
 }

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute
 from ....glow_dialects.elements import is_float, is_minifloat, is_unsigned, num_elements
 from ....glow_dialects.glow import activation as a
 from ....glow_dialects.glow import arithmetic as m
+from ....glow_dialects.glow import integer_parts as p
 from ....glow_dialects.glow import inverse_functions as f
 from ....glow_dialects.glow import logic as g
 from ....glow_dialects.glow.base import Node
@@ -118,8 +119,8 @@ def multiply_add(writer: Writer, node: m.MultiplyAddOp) -> str:
     return writer.emit("Add", writer.emit("Mul", first, second), third, hint=hint_of(node))
 
 
-@exporter(m.MultiplyAddPairsOp, m.MultiplyAddBytesOp)
-def multiply_add_parts(writer: Writer, node: m.HalvesTernary) -> str:
+@exporter(p.MultiplyAddPairsOp, p.MultiplyAddBytesOp)
+def multiply_add_parts(writer: Writer, node: p.HalvesTernary) -> str:
     raise Unsupported("products of the parts of integers")
 
 

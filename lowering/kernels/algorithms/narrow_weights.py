@@ -23,8 +23,6 @@ from ....glow_dialects.scalar import (
     convert,
     maximum,
     multiply_add,
-    multiply_add_bytes,
-    multiply_add_pairs,
 )
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import repays_unpacking, rows_of_panels, words_together
@@ -202,7 +200,9 @@ def _pair_dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr
     places, sums = _HALF_BITS // bits, dict[int, Expr]()
     for i, factor in enumerate(factors):
         pair, shift = _pair(words[i // places], bits, i % places)
-        sums[shift] = multiply_add_pairs(pair, factor, sums.get(shift, Expr.constant(0, i32)))
+        sums[shift] = apply(
+            Primitive.MULTIPLY_ADD_PAIRS, pair, factor, sums.get(shift, Expr.constant(0, i32))
+        )
     whole = [apply(Primitive.SHIFT_RIGHT, s, shift) if shift else s for shift, s in sums.items()]
     return convert(reduce(add, whole), f32)
 
@@ -215,9 +215,11 @@ def _quad_dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr
     places, value, part = _BYTE_BITS // bits, Expr.constant(0, i32), Expr.constant(0, i32)
     most = (2 ** (_HALF_BITS - 1) - 1) // (2 * (2**bits - 1) * (2 ** (_BYTE_BITS - 1) - 1))
     for i, factor in enumerate(factors):
-        part = multiply_add_bytes(_quad(words[i // places], bits, i % places), factor, part)
+        part = apply(
+            Primitive.MULTIPLY_ADD_BYTES, _quad(words[i // places], bits, i % places), factor, part
+        )
         if (i + 1) % most == 0 or i + 1 == len(factors):
-            value = multiply_add_pairs(part, 1 + (1 << _HALF_BITS), value)
+            value = apply(Primitive.MULTIPLY_ADD_PAIRS, part, 1 + (1 << _HALF_BITS), value)
             part = Expr.constant(0, i32)
     return convert(value, f32)
 

@@ -9,9 +9,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from glow.glow_dialects.glow import NODES, DataParallel, Node
-from glow.glow_dialects.glow.arithmetic import MultiplyAddBytesOp, MultiplyAddPairsOp
 from glow.glow_dialects.glow.constant import SplatOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
+from glow.glow_dialects.glow.integer_parts import MultiplyAddBytesOp, MultiplyAddPairsOp
 from glow.glow_dialects.glow.logic import (
     BitcastOp,
     CastOp,

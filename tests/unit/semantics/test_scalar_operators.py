@@ -14,6 +14,7 @@ from glow.glow_dialects.glow import (
     DataParallel,
     activation,
     arithmetic,
+    integer_parts,
     inverse_functions,
     logic,
     random,
@@ -401,11 +402,11 @@ def test_products_of_the_parts_of_integers(rng: np.random.Generator):
     a[0] = b[0] = -(2**31) - 2**15 + 2**32  # its halves are the smallest numbers
     halves = [v.view(np.int16).reshape(-1, 2).astype(object) for v in (a, b, c)]
     want = (halves[0] * halves[1]).sum(-1) + c.astype(object)
-    found = run_node(arithmetic.MultiplyAddPairsOp, a, b, c)
+    found = run_node(integer_parts.MultiplyAddPairsOp, a, b, c)
     assert [int(v) % 2**32 for v in found] == [int(v) % 2**32 for v in want]
     left, right = (v.view(t).reshape(-1, 2, 2).astype(object) for v, t in ((a, "u1"), (b, "i1")))
     sums = np.vectorize(_saturated, otypes=[object])((left * right).sum(-1)) + halves[2]
-    found = run_node(arithmetic.MultiplyAddBytesOp, a, b, c).view(np.uint16)
+    found = run_node(integer_parts.MultiplyAddBytesOp, a, b, c).view(np.uint16)
     assert found.tolist() == [int(v) % 2**16 for v in sums.reshape(-1)]
 
 
@@ -426,7 +427,7 @@ def test_every_data_parallel_operator_is_tested():
     tables = (UNARY, BINARY, INTEGER_BINARY, INTEGER_UNARY)
     tested = {case[0] for table in tables for case in table} | {logic.SelectOp, logic.CastOp}
     tested |= {logic.BitcastOp, arithmetic.MultiplyAddOp}
-    tested |= {arithmetic.MultiplyAddPairsOp, arithmetic.MultiplyAddBytesOp}
+    tested |= {integer_parts.MultiplyAddPairsOp, integer_parts.MultiplyAddBytesOp}
     tested |= {logic.ShiftLeftOp, logic.ShiftRightOp, random.RandomBitsOp, *QUANTIZED}
     assert tested == {n for n in NODES if issubclass(n, DataParallel)}
 
