@@ -5,7 +5,8 @@ from __future__ import annotations
 from .callbacks import EarlyStopping
 from .data import Batches
 from .optimizers import SGD, Adam, AdamW, Optimizer, constant, cosine, linear
-from .trainer import Report, Trainer
+from .report import Report
+from .trainer import Trainer
 
 __all__ = [
     "SGD",

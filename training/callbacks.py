@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..errors import GlowError
-from .trainer import Report, Trainer
+from .report import Report
+from .trainer import Trainer
 
 
 class EarlyStopping:

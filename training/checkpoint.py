@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ..errors import GlowError
+from .files import write_whole
 
 _KEY = "glow.training"
 _MOST = 5
@@ -28,16 +27,9 @@ def write_checkpoint(
 
     Raises GlowError if it cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("wb") as file:
-            file.write(save(dict(arrays), {_KEY: json.dumps(dict(progress))}))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_whole(path, save(dict(arrays), {_KEY: json.dumps(dict(progress))}))
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         last = "the checkpoint that was there before is unchanged" if path.exists() else "none"
         raise GlowError(
             f"cannot write the checkpoint {path}: {error.strerror or error}; last good one: {last}"

@@ -44,6 +44,12 @@ class Execution:
             self._programs[key, shapes] = module, compile(module, **self._options)
         return self._programs[key, shapes]
 
+    def timed(self, module: ModuleOp) -> CompiledModel:
+        """
+        Returns a program that can be profiled. Raises GlowError for a backend that has none.
+        """
+        return compile(module, **{**self._options, "timed": True})
+
     def restart(self, state: Mapping[str, np.ndarray]) -> None:
         """Takes another state. Programs have frozen parameters as constants: they are dropped."""
         self.arrays = {name: state[name] for name in self.arrays if name in state}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import onnx
@@ -24,24 +23,12 @@ from .networks import frozen, network_of
 from .nonfinite import first_nonfinite
 from .optimizers import Optimizer
 from .progress import ProgressBar
-from .step import GRADIENT, Kind, Loss, Programs, random_state
+from .report import Report
+from .run_report import RunReport
+from .step import GRADIENT, NEW, Kind, Loss, Programs, random_state
 
-
-@dataclass(frozen=True)
-class Report:
-    """The results of an epoch."""
-
-    epoch: int
-    """How many epochs are done."""
-    step: int
-    """How many steps are done."""
-    loss: float
-    """The mean loss of the batches of the epoch, each before its step."""
-    rate: float
-    """The learning rate of the last step."""
-    seconds: float
-    validation: Mapping[str, float] = field(default_factory=dict)
-    """The loss and the metrics of the validation data."""
+if TYPE_CHECKING:
+    from ..interface.time_profile import TimeProfile
 
 
 Callback: TypeAlias = "Callable[[Trainer, Report], object]"
@@ -84,6 +71,7 @@ class Trainer:
         if not self.trained:
             raise GlowError("the model has no parameters to train")
         self.optimizer = optimizer
+        self.backend = backend
         self.seed = seed
         self.step = 0
         """The number of steps so far."""
@@ -111,6 +99,7 @@ class Trainer:
         callbacks: Sequence[Callback] = (),
         accumulate: int = 1,
         checkpoint: str | Path | None = None,
+        report: str | Path | None = None,
         progress: bool = True,
     ) -> list[Report]:
         """
@@ -125,6 +114,8 @@ class Trainer:
         - `accumulate`: the number of batches whose mean gradient a step uses; batches at the end of
           an epoch that are too few for a step are left out.
         - `checkpoint`: the file that is written after each epoch.
+        - `report`: the file of a page with curves, histograms and the time of a step by operator,
+          which is written before the first epoch and after each one.
         - `progress`: whether a bar is shown on a terminal.
 
         Raises GlowError if the loss is not finite, with the step and the first node that is not,
@@ -134,17 +125,22 @@ class Trainer:
             raise GlowError(f"expected at least 1 batch for a step, found {accumulate}")
         self._stopped = False
         reports: list[Report] = []
+        page = None if report is None else RunReport(Path(report), "Training")
+        if page is not None:
+            page.write()
         while self.epoch < epochs and not self._stopped:
             start = time.perf_counter()
-            losses = self._run_epoch(dataset, accumulate, ProgressBar(dataset, epochs, progress))
+            bar = ProgressBar(dataset, epochs, progress)
+            losses = self._run_epoch(dataset, accumulate, bar, page)
             self.epoch, self._batch = self.epoch + 1, 0
             found = {} if validation is None else self.evaluate(validation, metrics)
             seconds = time.perf_counter() - start
             mean = float(np.mean(losses)) if losses else float("nan")
-            rate = self.optimizer.numbers(max(self.step, 1))["rate"]
-            reports.append(Report(self.epoch, self.step, mean, rate, seconds, found))
+            reports.append(Report(self.epoch, self.step, mean, self._rate(), seconds, found))
             if checkpoint is not None:
                 self.save(checkpoint)
+            if page is not None:
+                self._describe(page, reports)
             for callback in callbacks:
                 callback(self, reports[-1])
         self.network.keep(self.parameters)
@@ -154,25 +150,75 @@ class Trainer:
         """Ends `fit` after the epoch."""
         self._stopped = True
 
-    def _run_epoch(self, dataset: Dataset, accumulate: int, bar: ProgressBar) -> list[float]:
+    def _run_epoch(
+        self, dataset: Dataset, accumulate: int, bar: ProgressBar, page: RunReport | None
+    ) -> list[float]:
         losses: list[float] = []
         batches = islice(batches_of(dataset, self.epoch), self._batch, None)
         with bar.epoch(self.epoch, self._batch) as show:
             while len(group := list(islice(batches, accumulate))) == accumulate:
-                losses += self.train_step(group)
+                found = self.train_step(group)
+                losses += found
                 self._batch += accumulate
+                if page is not None:
+                    page.add_step(self.step, found, self._rate())
+                    page.batch = group[-1]
                 show(self._batch, losses[-1])
         return losses
+
+    def _rate(self) -> float:
+        """Returns the learning rate of the last step."""
+        return self.optimizer.numbers(max(self.step, 1))["rate"]
+
+    def _describe(self, page: RunReport, reports: Sequence[Report]) -> None:
+        """Writes the page about the epochs so far."""
+        page.epochs = list(reports)
+        parameters = self.parameters
+        page.weights = {name: parameters[name] for name in self.trained}
+        if page.batch is not None:
+            page.gradients = self.gradients(page.batch)
+            if page.profile is None and self.backend == "cpu":
+                page.profile = self.profile(page.batch)
+        page.write()
+
+    def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
+        """
+        Returns the gradients of the loss for a batch by the trained parameters, by name, as the
+        next step computes them. The state stays as it is.
+        """
+        kind = Kind(updates=False)
+        _, model = self._execution.program(kind, batch, self._graphs.step, kind)
+        random = random_state(self.seed, self.step)
+        outputs = model.run(None, self._execution.feed(model, batch, {RANDOM: random}))
+        named = zip((info.name for info in model.get_outputs()), outputs, strict=True)
+        found = {name.removeprefix(NEW): array for name, array in named}
+        return {name: found[GRADIENT + name] for name in self.trained}
+
+    def profile(self, batch: Batch, repeat: int = 5) -> TimeProfile:
+        """
+        Runs a step for a batch `repeat` times and once before, and returns the measured times of
+        its instructions. The state stays as it is. Raises GlowError for another backend than `cpu`.
+        """
+        kind = Kind()
+        graph, _ = self._execution.program(kind, batch, self._graphs.step, kind)
+        model = self._execution.timed(graph)
+        others = {RANDOM: random_state(self.seed, self.step), **self._numbers()}
+        feed = self._execution.feed(model, batch, others)
+        return model.profile(*(feed[info.name] for info in model.get_inputs()), repeat=repeat)
+
+    def _numbers(self) -> dict[str, np.ndarray]:
+        """Returns the numbers that the next step takes from the optimizer."""
+        return {
+            f"number.{name}": np.array(value, np.float32)
+            for name, value in self.optimizer.numbers(self.step + 1).items()
+        }
 
     def train_step(self, batches: Sequence[Batch]) -> list[float]:
         """
         Does one step with the mean gradient of some batches. Returns their losses. Raises GlowError
         if one is not finite.
         """
-        numbers = {
-            f"number.{name}": np.array(value, np.float32)
-            for name, value in self.optimizer.numbers(self.step + 1).items()
-        }
+        numbers = self._numbers()
         losses: list[float] = []
         for i, batch in enumerate(batches):
             kind = Kind(i > 0, i == len(batches) - 1, len(batches))

@@ -39,7 +39,7 @@ ALLOWED = {
     },
     "nn": {"glow_dialects", "passes", "semantics"},
     "training": {
-        *("frontend", "glow_dialects", "nn", "passes", "runtime", "semantics"),
+        *("frontend", "glow_dialects", "interface", "nn", "passes", "runtime", "semantics"),
         *("compiled_model", "compiler", "loading", "model_forms"),
     },
     "tools": EVERYTHING

@@ -1,0 +1,25 @@
+"""Files that appear as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """
+    Writes a file under another name and then renames it, so that an older one with this name stays
+    whole whatever happens. Raises OSError if it cannot be written; nothing is left then.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
