@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .errors import (
-    CutNeededError,
     GlowError,
     ModelError,
+    PartsNeededError,
     UnsupportedError,
     ValuesNeededError,
 )
@@ -93,7 +93,7 @@ class ColdCompilation:
             module, external = self.imported(tried)
             self._trial = tried, module, external
             trial = signature_of(module)
-        except (ModelError, ValuesNeededError, CutNeededError) as error:
+        except (ModelError, ValuesNeededError, PartsNeededError) as error:
             problem = error  # perhaps only with these sizes
         inputs = frontend.declared_inputs(model), None if trial is None else trial.inputs
         outputs = frontend.declared_outputs(model), None if trial is None else trial.outputs

@@ -20,9 +20,17 @@ from .compilation import Compilation
 from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .cut_model import CutModel
-from .errors import CutNeededError, GlowError, UnsupportedError, ValuesNeededError
+from .errors import (
+    CutNeededError,
+    GlowError,
+    LoopNeededError,
+    PartsNeededError,
+    UnsupportedError,
+    ValuesNeededError,
+)
 from .interface.backend import Backend, find_backend, given_options
 from .interface.symbols import checked_ranges
+from .looped_model import LoopedModel
 from .model_forms import Model, Values
 from .nested_model import NestedModel
 from .runtime.buckets import BucketSizes
@@ -193,11 +201,7 @@ def _compiled(
         return found
 
     def specialized(sizes: Mapping[str, int], values: Values) -> CompiledModel:
-        try:
-            return job.specialized(sizes, values)
-        except CutNeededError as cut:
-            first = job.part(cut.first).specialized(sizes, values)
-            return _joined(job, target, rules.limit, first, cut)
+        return _specialized(job, target, sizes, values, rules.limit)
 
     signature = job.symbolic_signature(sizes)
     if signature is None:
@@ -207,19 +211,47 @@ def _compiled(
             signature = job.declared_signature(sizes)
             if signature is None:
                 raise
-        except CutNeededError as cut:
-            first = job.part(cut.first).specialized(sizes)
-            return _joined(job, target, rules.limit, first, cut)
+        except PartsNeededError as needed:
+            return _in_parts(job, target, sizes, {}, rules.limit, needed)
     return SymbolicModel(target, signature, sizes, specialized, rules)
 
 
-def _joined(
-    job: Compilation, target: Backend, limit: int, first: CompiledModel, cut: CutNeededError
-) -> CutModel:
-    """Returns the model of both parts, of which the first is compiled."""
-    rest = _compiled(job.part(cut.rest), target, {}, SpecializationRules(limit))
-    known = {info.name: info for info in (*first.get_outputs(), *rest.get_outputs())}
-    return CutModel(first, rest, [known[name] for name in job.output_names()])
+def _specialized(
+    job: Compilation, target: Backend, sizes: Mapping[str, int], values: Values, limit: int
+) -> CompiledModel:
+    """Returns the model for sizes of all symbols and for values, if need be in parts."""
+    try:
+        return job.specialized(sizes, values)
+    except PartsNeededError as needed:
+        return _in_parts(job, target, sizes, values, limit, needed)
+
+
+def _in_parts(
+    job: Compilation,
+    target: Backend,
+    sizes: Mapping[str, int],
+    values: Values,
+    limit: int,
+    needed: PartsNeededError,
+) -> CompiledModel:
+    """Returns the model of several programs. Raises the error if its parts are not known enough."""
+    match needed:
+        case CutNeededError():
+            first = _specialized(job.part(needed.first), target, sizes, values, limit)
+            rest = _compiled(job.part(needed.rest), target, {}, SpecializationRules(limit))
+            known = {info.name: info for info in (*first.get_outputs(), *rest.get_outputs())}
+            return CutModel(first, rest, [known[name] for name in job.output_names()])
+        case LoopNeededError(loop=loop):
+            signature = job.declared_signature(sizes)
+            if signature is None:
+                raise needed
+
+            def compiled(part: object, known: Values) -> CompiledModel:
+                return _specialized(job.part(part), target, {}, known, limit)
+
+            return LoopedModel(target, signature, loop, compiled, limit, sizes)
+        case _:
+            raise needed
 
 
 def _backend(

@@ -38,7 +38,11 @@ class ValuesNeededError(UnsupportedError):
         """The names of these inputs, in their order; there may be more."""
 
 
-class CutNeededError(UnsupportedError):
+class PartsNeededError(UnsupportedError):
+    """A model that is no single program. It is compiled in parts."""
+
+
+class CutNeededError(PartsNeededError):
     """
     A model some of whose shapes follow from values that it computes. It is compiled in two parts,
     the second one when these values are known.
@@ -50,6 +54,15 @@ class CutNeededError(UnsupportedError):
         """The model up to these values, as the frontend loads models."""
         self.rest = rest
         """The model from these values on, which are its first inputs."""
+
+
+class LoopNeededError(PartsNeededError):
+    """A model with a loop whose steps are runs of a program, as their shapes differ."""
+
+    def __init__(self, message: str, loop: object):
+        super().__init__(message)
+        self.loop = loop
+        """The loop and what follows it, as the frontend describes them."""
 
 
 class InputError(GlowError):

@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from .compiled_model import CompiledModel
-from .errors import GlowError, InputError, ValuesNeededError
+from .errors import GlowError, InputError
 from .interface.backend import Backend
 from .interface.destinations import Outputs
 from .interface.signature import Signature, TensorInfo
-from .specialization import LatestUsed, SpecializedModel
-
-Value: TypeAlias = "np.ndarray | list[np.ndarray] | None"
-"""A tensor, a sequence, or nothing."""
-
-
-class _Call:
-    """Values of inputs, which are equal if one program serves them."""
-
-    def __init__(
-        self,
-        values: Mapping[str, Value],
-        parts: Mapping[str, np.ndarray],
-        deciding: Sequence[str],
-    ):
-        self.values = values
-        self.deciding = {name: parts[name] for name in deciding if name in parts}
-        shapes = tuple((name, part.shape) for name, part in parts.items())
-        known = tuple((name, part.tobytes()) for name, part in self.deciding.items())
-        absent = tuple(name for name, value in values.items() if value is None)
-        self._key: Hashable = (shapes, known, absent)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Call) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
+from .programs_by_form import ProgramsByForm, Value
+from .specialization import SpecializedModel
 
 
 class NestedModel(SpecializedModel):
@@ -63,10 +37,8 @@ class NestedModel(SpecializedModel):
         the given ones, and for values of some of these; at most `limit` models are kept.
         """
         self._part_name = part_name
-        self._deciding: tuple[str, ...] = ()
-        self._kept: LatestUsed[_Call, CompiledModel] = LatestUsed(
-            lambda call: compile(call.values, call.deciding), limit
-        )
+        self._programs = ProgramsByForm(compile, limit)
+        self._kept = self._programs.kept
         # `run` has programs of its own
         super().__init__(backend, _NoProgram(), signature)
 
@@ -80,7 +52,7 @@ class NestedModel(SpecializedModel):
         wanted = self._signature.select(output_names)
         values = self._values(input_feed)
         parts = self._parts(values)
-        model = self._model_for(values, parts)
+        model = self._programs.for_inputs(values, parts)
         names = [info.name for info in model.get_outputs()]
         found = dict(zip(names, model.run(None, parts), strict=True))
         results = [self._joined(info, found) for info in self._signature.outputs]
@@ -117,16 +89,6 @@ class NestedModel(SpecializedModel):
             elif value is not None:
                 found |= {self._part_name(name, i): part for i, part in enumerate(value)}
         return found
-
-    def _model_for(
-        self, values: Mapping[str, Value], parts: Mapping[str, np.ndarray]
-    ) -> CompiledModel:
-        while True:
-            try:
-                return self._kept.get(_Call(values, parts, self._deciding))
-            except ValuesNeededError as error:
-                # each names others than those whose values were given
-                self._deciding = (*self._deciding, *error.inputs)
 
     def _joined(self, info: TensorInfo, found: Mapping[str, np.ndarray]) -> Value:
         """Returns an output from those of a program."""

@@ -23,7 +23,13 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from .compiler import compile
-from .errors import CutNeededError, InputError, UnsupportedError, ValuesNeededError
+from .errors import (
+    CutNeededError,
+    InputError,
+    LoopNeededError,
+    UnsupportedError,
+    ValuesNeededError,
+)
 from .frontend.onnx import NEWEST_OPSET, import_onnx, load_onnx, model_symbols
 from .wording import counted
 
@@ -136,6 +142,8 @@ def _is_supported(model: Any, symbols: Mapping[str, int]) -> bool:
         return True  # they come with a call
     except CutNeededError as error:
         return _is_supported(error.rest, {})
+    except LoopNeededError:
+        return True  # so do the shapes of its steps
     except UnsupportedError:
         return False
     return True

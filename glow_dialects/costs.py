@@ -196,6 +196,28 @@ def winograd_convolution(
     return products + transforms + filters * timings.flops_per_byte
 
 
+def direct_convolution_of_bytes(
+    images: int, weights: int, pixels: int, timings: Timings = TIMINGS
+) -> float:
+    """Returns the same as `direct_convolution` for products of bytes that are widened to words."""
+    return images * weights * (2 * pixels + timings.words_flops_per_byte)
+
+
+def winograd_of_bytes(
+    images: int,
+    points: int,
+    elements: int,
+    inputs: int,
+    outputs: int,
+    timings: Timings = TIMINGS,
+) -> float:
+    """Returns the same as `winograd_convolution` for transforms that are words of 16 bits."""
+    products = 2 * points * inputs * outputs / timings.winograd_product_speed
+    filters = images * 2 * elements * inputs * outputs
+    transforms = _winograd_transforms(points, inputs, outputs, timings)
+    return products + transforms + filters * timings.words_flops_per_byte
+
+
 def winograd_in_parts(
     images: int,
     points: int,

@@ -7,11 +7,12 @@ from enum import StrEnum
 
 class DotKind(StrEnum):
     """
-    The kinds of `glow_vec.dot`, named as the instruction of a processor, or `madd`, for which LLVM
-    has instructions on every processor. See `glow_vec.DOT_RULES`.
+    The kinds of `glow_vec.dot`, named as the instruction of a processor, or `madd` and `maddubs`,
+    which LLVM makes of the instructions of every processor. See `glow_vec.DOT_RULES`.
     """
 
     MADD = "madd"
+    MADDUBS = "maddubs"
     DPBF16PS = "dpbf16ps"
     VPDPBUSD = "vpdpbusd"
     SDOT = "sdot"

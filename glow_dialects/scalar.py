@@ -83,6 +83,16 @@ class Primitive(StrEnum):
     """The bits of a number as one of a named type of the same width."""
     MULTIPLY_ADD = "multiply_add"
     """`a * b + c`; of floats, rounded once where the machine can."""
+    MULTIPLY_ADD_PAIRS = "multiply_add_pairs"
+    """
+    `c` plus the products of the low and of the high halves of `a` and `b`, integers of 32 bits
+    whose halves are signed integers of 16 bits.
+    """
+    MULTIPLY_ADD_BYTES = "multiply_add_bytes"
+    """
+    In each half of integers of 32 bits, `c` plus the products of two unsigned bytes of `a` and two
+    signed ones of `b`. The sum of both products saturates; that with `c` wraps around.
+    """
 
 
 _UNARY = {
@@ -90,7 +100,10 @@ _UNARY = {
     *(Primitive.COS, Primitive.TANH, Primitive.ERF, Primitive.FLOOR, Primitive.CEIL),
     *(Primitive.ROUND_EVEN, Primitive.NOT, Primitive.CONVERT, Primitive.BITCAST),
 }
-_TERNARY = {Primitive.SELECT, Primitive.MULTIPLY_ADD}
+_TERNARY = {
+    *(Primitive.SELECT, Primitive.MULTIPLY_ADD),
+    *(Primitive.MULTIPLY_ADD_PAIRS, Primitive.MULTIPLY_ADD_BYTES),
+}
 ARITY: Mapping[Primitive, int] = {
     p: 1 if p in _UNARY else 3 if p in _TERNARY else 2 for p in Primitive
 }
@@ -213,6 +226,16 @@ def bitcast(x: Expr, target: Attribute) -> Expr:
 def multiply_add(a: Operand, b: Operand, c: Operand) -> Expr:
     """Returns `a * b + c`, of floats rounded once where the machine can."""
     return apply(Primitive.MULTIPLY_ADD, a, b, c)
+
+
+def multiply_add_pairs(a: Operand, b: Operand, c: Operand) -> Expr:
+    """Returns `c` plus the products of the 16-bit halves of integers of 32 bits."""
+    return apply(Primitive.MULTIPLY_ADD_PAIRS, a, b, c)
+
+
+def multiply_add_bytes(a: Operand, b: Operand, c: Operand) -> Expr:
+    """Returns, in each half of integers of 32 bits, `c` plus the products of two bytes."""
+    return apply(Primitive.MULTIPLY_ADD_BYTES, a, b, c)
 
 
 def maximum(a: Operand, b: Operand) -> Expr:

@@ -155,6 +155,8 @@ class Timings:
     """Speed of products of three bf16 parts in tile registers, relative to those in f32."""
     parts_flops_per_byte: float = 15.0
     """The same as `flops_per_byte` for such products, which leave memory less time."""
+    words_flops_per_byte: float = 4.0
+    """The same for products of words, whose few filters are prefetched meanwhile."""
     parts_near_flops: float = 15.0
     """
     Further work for an element that is divided into parts, or of its products, where a block of
@@ -243,8 +245,13 @@ class Timings:
     """Steps of a recurrent layer that repay packing its weights into panels."""
     rows_ahead: int = 16
     """How many rows that indices name are prefetched before they are added."""
-    narrow_panel_vectors: int = 2
+    narrow_panel_vectors: int = 1
     """Vectors of a panel of weights of a few bits."""
+    most_words_together: int = 4
+    """
+    Words of a block of such weights that a step unpacks, if it multiplies integers. Of floats, one
+    word has enough operations.
+    """
     least_unpacked_rows: int = 24
     """Rows of a product that repay unpacking weights of a few bits to memory."""
     least_transposed_rows: int = 16

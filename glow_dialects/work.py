@@ -39,7 +39,7 @@ from .glow.structured import Structured
 from .glow.transposed import TransposedConvolutionOp
 from .glow_cpu.dot import DotConvolutionOp
 from .glow_cpu.sparse import SparseVectorMatMulOp
-from .glow_cpu.winograd import WinogradConvolutionOp
+from .glow_cpu.winograd import DotWinogradConvolutionOp, WinogradConvolutionOp
 from .operator import Call, element_of, shape_of
 from .scalar import Expr
 
@@ -193,12 +193,13 @@ def _packed(call: Call) -> int:
     return _elements(call.results[0]) * call.shape(0)[-1]
 
 
-@products(WinogradConvolutionOp)
+@products(WinogradConvolutionOp, DotWinogradConvolutionOp)
 def _winograd(call: Call) -> int:
     """Returns the operations of transformed tiles, without the transforms."""
     tile, (_, inputs, *_, lanes) = call.int("tile"), call.shape(0)
     batch, blocks, *sizes, block = shape_of(call.results[0])
-    points = (tile + 2) ** 2 * batch * prod(-(-s * call.int("pool") // tile) for s in sizes)
+    pool = call.int("pool") if issubclass(call.operator, WinogradConvolutionOp) else 1
+    points = (tile + 2) ** 2 * batch * prod(-(-s * pool // tile) for s in sizes)
     return points * inputs * lanes * blocks * block
 
 

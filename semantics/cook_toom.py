@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from math import isqrt, lcm
 from types import MappingProxyType
 
 Matrix = tuple[tuple[Fraction, ...], ...]
@@ -36,6 +37,14 @@ Finite points by the number of outputs of a tile. Those of 4 round a third to a 
 """
 
 
+INTEGER_POINTS: Mapping[int, tuple[Fraction, ...]] = MappingProxyType(
+    {m: tuple(map(Fraction, points)) for m, points in ((2, (0, 1, -1)), (4, (0, 1, -1, 2, -2)))}
+)
+"""The same for integers, whose matrices B^T and A^T have small integers."""
+_WORD, _BYTE = 2**15 - 1, 2**7
+"""The largest word, and the largest absolute value of a signed byte."""
+
+
 @dataclass(frozen=True)
 class Transforms:
     """The matrices of m outputs of a correlation with r coefficients; a = m + r - 1."""
@@ -46,12 +55,39 @@ class Transforms:
     """G [a, r]."""
     outputs: Matrix
     """A^T [m, a]."""
+    divisor: int = 1
+    """The number by which outputs are too large: other than 1 where all matrices are integers."""
 
 
 @cache
 def winograd_transforms(tile: int) -> Transforms:
     """Returns F(tile, 3) with the points of `POINTS`."""
     return transforms(tile, KERNEL, POINTS[tile])
+
+
+@cache
+def integer_transforms(tile: int) -> Transforms:
+    """
+    Returns F(tile, 3) in integers, for tiles and filters of bytes: outputs are too large by
+    `divisor` along each dimension, and transformed tiles and filters are words of 16 bits.
+
+    A row of G is multiplied by its least common denominator, and further by as much of the
+    difference from the other rows as words leave room for. A^T has the rest.
+    """
+    t = transforms(tile, KERNEL, INTEGER_POINTS[tile])
+    scales = [lcm(*(c.denominator for c in row)) for row in t.filters]
+    divisor = lcm(*scales)
+    filters: list[tuple[Fraction, ...]] = []
+    rests: list[int] = []
+    for row, scale in zip(t.filters, scales, strict=True):
+        whole = tuple(c * scale for c in row)
+        rest, size = divisor // scale, int(sum(map(abs, whole)))
+        most = isqrt(_WORD // _BYTE) // size
+        factor = max(n for n in range(1, rest + 1) if rest % n == 0 and n <= max(most, 1))
+        filters.append(tuple(c * factor for c in whole))
+        rests.append(rest // factor)
+    outputs = tuple(tuple(c * n for c, n in zip(row, rests, strict=True)) for row in t.outputs)
+    return Transforms(t.inputs, tuple(filters), outputs, divisor)
 
 
 def transforms(m: int, r: int, points: Sequence[Fraction]) -> Transforms:

@@ -34,6 +34,11 @@ def _summed(
 ) -> np.ndarray:
     result = np.zeros((call.int("count"), rows.shape[1]), rows.dtype)
     if len(indices):
-        chosen = rows[np.clip(indices, 0, len(rows) - 1)] * weights[:, None]
-        np.add.at(result, np.clip(bags, 0, len(result) - 1), chosen)
+        chosen = rows[_place(indices, len(rows))] * weights[:, None]
+        np.add.at(result, _place(bags, len(result)), chosen)
     return result
+
+
+def _place(indices: np.ndarray, size: int) -> np.ndarray:
+    """Returns indices from the front, within `size` rows."""
+    return np.clip(np.where(indices < 0, indices + size, indices), 0, size - 1)

@@ -122,6 +122,25 @@ def _exact_multiply_add(a: float, b: float, c: float) -> float:
 _multiply_add = np.frompyfunc(_exact_multiply_add, 3, 1)
 
 
+def multiply_add_pairs(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Returns `c` plus the products of the signed 16-bit halves of i32 arrays, modulo 2^32."""
+    low_a, low_b = ((x << 16) >> 16 for x in (a, b))
+    return low_a * low_b + (a >> 16) * (b >> 16) + c
+
+
+def multiply_add_bytes(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """
+    Returns, in each half of i32 arrays, `c` plus the saturated sum of the products of two bytes, of
+    which those of `a` are unsigned.
+    """
+    result = np.zeros_like(c)
+    for half in (0, 16):
+        low, high = ((a >> place & 0xFF) * (b << 24 - place >> 24) for place in (half, half + 8))
+        total = np.clip(low + high, -(2**15), 2**15 - 1) + (c >> half)
+        result |= (total & 0xFFFF) << half
+    return result
+
+
 _PRIMITIVES: Mapping[Primitive, Callable[..., np.ndarray]] = {
     Primitive.ADD: np.add,
     Primitive.SUB: np.subtract,
@@ -154,6 +173,8 @@ _PRIMITIVES: Mapping[Primitive, Callable[..., np.ndarray]] = {
     Primitive.SHIFT_RIGHT: np.right_shift,
     Primitive.SHIFT_LEFT: np.left_shift,
     Primitive.MULTIPLY_ADD: multiply_add,
+    Primitive.MULTIPLY_ADD_PAIRS: multiply_add_pairs,
+    Primitive.MULTIPLY_ADD_BYTES: multiply_add_bytes,
 }
 
 

@@ -1,15 +1,23 @@
-"""Winograd convolution in numpy: its transforms in float64, rounded once at the end."""
+"""
+Winograd convolution in numpy: its transforms in float64, rounded once at the end. In float64, those
+of integers are exact.
+"""
 
 from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
 
-from ..glow_dialects.glow_cpu.winograd import PARTS, WinogradConvolutionOp, has_parts
+from ..glow_dialects.glow_cpu.winograd import (
+    PARTS,
+    DotWinogradConvolutionOp,
+    WinogradConvolutionOp,
+    has_parts,
+)
 from ..glow_dialects.operator import Call, element_of
 from .arrays import numpy_dtype
 from .bf16_parts import pairs_of_bf16, part_bits
-from .cook_toom import KERNEL, Matrix, winograd_transforms
+from .cook_toom import KERNEL, Matrix, Transforms, integer_transforms, winograd_transforms
 from .registry import meaning
 
 
@@ -60,12 +68,52 @@ def _sum_of_parts(w: np.ndarray, inputs: int) -> np.ndarray:
     return u.reshape(*u.shape[:2], -1, u.shape[-1])[:, :, :inputs]
 
 
+def transform_dot_filter(w: np.ndarray, tile: int) -> np.ndarray:
+    """
+    Returns the filter of bytes [O / p, C / b, 3, 3, g, p, 2] of a convolution of pairs as that of a
+    Winograd convolution of integers, [(tile + 2)^2, O / p, C / b, g, p, 2].
+    """
+    g = as_array(integer_transforms(tile).filters)
+    both = np.kron(g, g)
+    outputs, inputs, *_ = w.shape
+    flat = w.reshape(outputs, inputs, KERNEL * KERNEL, -1)
+    result = np.empty((len(both), outputs, inputs, flat.shape[-1]), np.int16)
+    for o in range(outputs):
+        # one panel at a time stays in the cache
+        result[:, o] = (both @ flat[o].astype(np.float64)).transpose(1, 0, 2)
+    return result.reshape(len(both), outputs, inputs, *w.shape[4:])
+
+
 @meaning(WinogradConvolutionOp)
 def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
     m = call.int("tile")
     if has_parts(call):
         u = _sum_of_parts(u, x.shape[1] * x.shape[-1])
-    t = winograd_transforms(m)
+    y = _convolved(m, winograd_transforms(m), x, u) + b[:, :, None, None]
+    outputs, width, *counts = y.shape[1:]
+    pool = call.int("pool")
+    if pool > 1:
+        kept = [c // pool for c in counts]
+        y = y[..., : kept[0] * pool, : kept[1] * pool]
+        y = y.reshape(-1, outputs, width, kept[0], pool, kept[1], pool).max((4, 6))
+    return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))
+
+
+@meaning(DotWinogradConvolutionOp)
+def dot_winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
+    m = call.int("tile")
+    t = integer_transforms(m)
+    planes, outputs, _, _, width, _ = u.shape
+    filters = u.transpose(0, 1, 2, 3, 5, 4).reshape(planes, outputs, -1, width)
+    y = np.rint(_convolved(m, t, x, filters) / t.divisor**2).astype(np.int64)
+    return np.moveaxis(y + b[:, :, None, None], 2, -1).astype(np.int32)
+
+
+def _convolved(m: int, t: Transforms, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """
+    Returns the convolution of a blocked tensor with a transformed filter [a^2, O / b, C, b] in
+    float64, as [N, O / b, b, rows, columns].
+    """
     bt, at = as_array(t.inputs), as_array(t.outputs)
     a = m + KERNEL - 1
     n, blocks, *sizes, lanes = x.shape
@@ -78,16 +126,10 @@ def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray
     d = windows[:, :, ::m, ::m]
     v = bt @ d @ bt.T
     v = v.transpose(5, 6, 0, 2, 3, 1, 4).reshape(a * a, -1, blocks * lanes)
-    outputs, width = b.shape
+    _, outputs, _, width = u.shape
     filters = u.astype(np.float64).transpose(0, 2, 1, 3).reshape(a * a, -1, outputs * width)
     products = (v @ filters).reshape(a, a, n, *tiles, outputs * width)
     y = at @ products.transpose(2, 3, 4, 5, 0, 1) @ at.T
     # y [n, tile row, tile column, channel, m, m]
     y = y.transpose(0, 3, 1, 4, 2, 5).reshape(n, outputs, width, tiles[0] * m, tiles[1] * m)
-    y = y[..., : counts[0], : counts[1]] + b[:, :, None, None]
-    pool = call.int("pool")
-    if pool > 1:
-        kept = [c // pool for c in counts]
-        y = y[..., : kept[0] * pool, : kept[1] * pool]
-        y = y.reshape(n, outputs, width, kept[0], pool, kept[1], pool).max((4, 6))
-    return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))
+    return y[..., : counts[0], : counts[1]]

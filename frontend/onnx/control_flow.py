@@ -23,7 +23,7 @@ from ...glow_dialects.glow.shape import GatherOp, ReshapeOp
 from .bodies import ConvertedBody, add_branch, add_loop, known_true
 from .builder import Counted, Exceeded, known_array, rank, shape, size
 from .node import OnnxNode, normal_axis, not_constant
-from .problems import Reported, SizeNeeded, Unsupported
+from .problems import Reported, SeparateSteps, SizeNeeded, Unsupported
 
 
 class Subgraphs(Protocol):
@@ -172,7 +172,7 @@ def _empty(node: OnnxNode, row: Attribute) -> SSAValue:
 def _expect_carried(before: Sequence[Attribute], after: Sequence[Attribute]) -> None:
     for i, (a, b) in enumerate(zip(before, after, strict=True)):
         if a != b:
-            raise Unsupported(f"state {i} is {a} before a step and {b} behind it")
+            raise SeparateSteps(f"state {i} is {a} before a step and {b} behind it")
 
 
 def _moved(node: OnnxNode, x: SSAValue, axis: int, to: int) -> SSAValue:
@@ -266,11 +266,22 @@ def _other_way(
         except Reported:
             raise
         except (Unsupported, SizeNeeded) as other:
-            # steps that only are too many say less than why there is no loop
-            raise (other if type(reason) is Unsupported else reason) from None
+            raise _deeper(reason, other) from None
+    if isinstance(reason, SeparateSteps):
+        raise reason
     undecided = [i for i in (0, 1) if node.optional(i) is not None]
     undecided = [i for i in undecided if known_array(node.input(i)) is None]
     raise _needed(node, undecided[0], reason) from reason
+
+
+def _deeper(reason: Exception, other: Exception) -> Exception:
+    """Returns that of two errors about ways to convert a Loop which says more."""
+    if isinstance(other, SeparateSteps):
+        reason, other = other, reason
+    if isinstance(reason, SeparateSteps):
+        # what forbids a loop of the program also forbids programs for its steps
+        return other if type(other) is Unsupported else reason
+    return other if type(reason) is Unsupported else reason
 
 
 def _unrolled(node: OnnxNode, subgraphs: Subgraphs, most: int | None) -> list[SSAValue]:
@@ -280,7 +291,7 @@ def _unrolled(node: OnnxNode, subgraphs: Subgraphs, most: int | None) -> list[SS
     outputs: list[list[SSAValue]] = []
     while going and (most is None or len(outputs) < most):
         if len(outputs) == MOST_STEPS:
-            raise Unsupported(f"more than {MOST_STEPS} steps become nodes of the graph")
+            raise SeparateSteps(f"more than {MOST_STEPS} steps would become nodes of the graph")
         step = node.build.constant(np.array(len(outputs), np.int64))
         condition, *results = subgraphs.run(body, [step, known_true(node.build), *states])
         states = results[: len(states)]
@@ -325,7 +336,8 @@ def _as_loop(node: OnnxNode, subgraphs: Subgraphs, most: int | None) -> list[SSA
     body = _loop_body(node, subgraphs, states)
     rows = len(body.results) - 1 - len(states)
     if rows and bound is None:
-        raise Unsupported("its outputs have a row for each step, of which there may be any number")
+        problem = SeparateSteps if trips is None else Unsupported
+        raise problem("its outputs have a row for each step, of which there may be any number")
     if bound is not None and bound < 1:
         return [*states, *(_empty(node, t) for t in body.types()[1 + len(states) :])]
     condition = known_array(body.results[0])

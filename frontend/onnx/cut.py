@@ -7,20 +7,20 @@ crosses the cut, and sizes that data decided are symbols of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping
 
-import onnx
-from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import NodeProto, ValueInfoProto, helper, numpy_helper
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from ...errors import CutNeededError, UnsupportedError
+from ...errors import CutNeededError, LoopNeededError, PartsNeededError, UnsupportedError
 from .builder import Counted, element, known_array, shape
 from .element_types import onnx_code
 from .graph import Scope
 from .load import Model
 from .order import live_nodes, sort_nodes, used_names
+from .parts import part_of
+from .separate_loop import separate_loop
 
 Inputs = Mapping[str, TensorType | None]
 
@@ -32,13 +32,13 @@ def cut(
     scope: Scope,
     inputs: Inputs,
     counted: Mapping[SSAValue, Counted],
-) -> CutNeededError:
+) -> PartsNeededError:
     """
-    Returns the error with both parts of a model.
+    Returns the error with both parts of a model, or with a loop and what is around it.
 
     `needing` are the outputs of each node that needs values. `inputs` are the types of the
-    graph's inputs. Raises UnsupportedError if nothing or something else than tensors crosses the
-    cut.
+    graph's inputs. A loop that nothing is computed for is a part of its own. Raises
+    UnsupportedError if nothing else crosses the cut, or something that is not a tensor.
     """
     graph = model.proto.graph
     nodes = sort_nodes(graph.node, [*inputs, *(t.name for t in graph.initializer)])
@@ -58,7 +58,11 @@ def cut(
     known = {n: a for n, v in values.items() if (a := known_array(v)) is not None}
     crossing = [name for name in values if name not in known]
     if not crossing:
-        raise UnsupportedError(message)
+        loop = next((n for n in rest if n.op_type == "Loop" and tuple(n.output) in needing), None)
+        if loop is None:
+            raise UnsupportedError(message)
+        others = [node for node in (*first, *rest) if node is not loop]
+        return LoopNeededError(message, separate_loop(model, loop, others, scope, inputs))
     outputs = [o for o in graph.output if o.name not in late and o.name not in crossing]
     ends = [*(ValueInfoProto(name=name) for name in crossing), *outputs]
     begins = [_input(name, values[name], counted.get(values[name])) for name in crossing]
@@ -71,8 +75,8 @@ def cut(
     late_outputs = [o for o in graph.output if o.name in late]
     return CutNeededError(
         message,
-        _part(model, first, list(graph.input), ends, ()),
-        _part(model, rest, begins, late_outputs, constants),
+        part_of(model, first, list(graph.input), ends, ()),
+        part_of(model, rest, begins, late_outputs, constants),
     )
 
 
@@ -92,25 +96,3 @@ def _input(name: str, value: SSAValue, counted: Counted | None) -> ValueInfoProt
         hint = counted.count.name_hint or name
         dims[counted.axis] = f"count_of_{hint}"
     return helper.make_tensor_value_info(name, onnx_code(element(value)), dims)
-
-
-def _part(
-    model: Model,
-    nodes: Sequence[NodeProto],
-    inputs: Sequence[ValueInfoProto],
-    outputs: Sequence[ValueInfoProto],
-    constants: Sequence[TensorProto],
-) -> Model:
-    """Returns a model of some nodes, whose weights stay where they are."""
-    used = {name for node in nodes for name in used_names(node)}
-    used.update(o.name for o in outputs)
-    heavy = {t.name: t for t in (*model.initializers, *constants) if t.name in used}
-    graph = GraphProto(name=model.proto.graph.name)
-    graph.node.extend(nodes)
-    graph.input.extend(inputs)
-    graph.output.extend(outputs)
-    graph.initializer.extend(TensorProto(name=name) for name in heavy)
-    proto = onnx.ModelProto(ir_version=model.proto.ir_version, graph=graph)
-    proto.opset_import.extend(model.proto.opset_import)
-    proto.functions.extend(model.proto.functions)
-    return replace(model, proto=proto, heavy=heavy)

@@ -72,7 +72,7 @@ def import_onnx(
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect:
-    ValuesNeededError if values of inputs are missing, CutNeededError if computed values are.
+    ValuesNeededError if values of inputs are missing, PartsNeededError if computed values are.
     """
     loaded = load_model(model)
     sizes = symbols or {}
@@ -144,7 +144,8 @@ def _values_needed(
     converter: GraphConverter, graph: GraphProto, block: Block, types: Types
 ) -> ValuesNeededError:
     needed = {value for _, values in converter.undecided for value in values}
-    named = zip((n for n, t in types.items() if t is not None), block.args, strict=True)
+    # the last argument may be the state of random numbers
+    named = zip((n for n, t in types.items() if t is not None), block.args, strict=False)
     message = _unsupported_message([problem for problem, _ in converter.undecided], graph)
     return ValuesNeededError(message, tuple(n for n, arg in named if arg in needed))
 

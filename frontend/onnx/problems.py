@@ -23,6 +23,10 @@ class Computed(Unsupported):
     """A value that has to be known, and that the model computes."""
 
 
+class SeparateSteps(Computed):
+    """A Loop whose steps differ, or are without bound: each step is a run of a program."""
+
+
 class SizeNeeded(Exception):
     """A node that needs the size of a dimension which data decides."""
 

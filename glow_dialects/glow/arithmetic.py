@@ -4,10 +4,26 @@ Arithmetic on each element.
 
 from __future__ import annotations
 
+import abc
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
 from ..operator import Call
-from ..scalar import Expr, Primitive, apply, exp, log, maximum, minimum, multiply_add, select
+from ..scalar import (
+    Expr,
+    Primitive,
+    apply,
+    exp,
+    log,
+    maximum,
+    minimum,
+    multiply_add,
+    multiply_add_bytes,
+    multiply_add_pairs,
+    select,
+)
 from .elementwise import Binary, FloatBinary, FloatUnary, Ternary, Unary, X, Y, Z
 
 
@@ -367,3 +383,52 @@ class MultiplyAddOp(Ternary):
     @classmethod
     def scalar(cls, call: Call) -> Expr:
         return multiply_add(X, Y, Z)
+
+
+class HalvesTernary(Ternary, abc.ABC):
+    """Three operands of integers of 32 bits that consist of halves."""
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        if call.element(0) != i32:
+            raise call.fail(f"expected elements of i32, found {call.operands[0]}")
+        return super().result_element(call)
+
+
+@irdl_op_definition
+class MultiplyAddPairsOp(HalvesTernary):
+    """
+    `z` plus the product of the low halves of `x` and `y`, plus that of their high halves. The
+    halves of an i32 are signed integers of 16 bits. Sums wrap around.
+
+    ```mlir
+    %r = glow.multiply_add_pairs %x, %y, %z
+       : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+    ```
+    """
+
+    name = "glow.multiply_add_pairs"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return multiply_add_pairs(X, Y, Z)
+
+
+@irdl_op_definition
+class MultiplyAddBytesOp(HalvesTernary):
+    """
+    In each half of an i32, `z` plus the products of two bytes of `x`, which are unsigned, and of
+    `y`, which are signed. The sum of both products saturates to 16 bits; that with `z` wraps
+    around.
+
+    ```mlir
+    %r = glow.multiply_add_bytes %x, %y, %z
+       : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+    ```
+    """
+
+    name = "glow.multiply_add_bytes"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return multiply_add_bytes(X, Y, Z)

@@ -36,8 +36,9 @@ def _expect_bags(call: Call) -> None:
 class EmbeddingBagOp(Structured):
     """
     The sum of rows of `data` times their weights, for each of `count` bags: row `indices[i]`
-    belongs to bag `bags[i]`. Indices and bags out of range are clamped, so that no memory outside
-    of `data` and the result is touched. 16-bit floats accumulate in f32.
+    belongs to bag `bags[i]`. Negative indices and bags count from the end; those out of range are
+    clamped, so that no memory outside of `data` and the result is touched. 16-bit floats accumulate
+    in f32.
 
     ```mlir
     %r = glow.embedding_bag %data, %indices, %weights, %bags count 2
@@ -48,8 +49,10 @@ class EmbeddingBagOp(Structured):
     name = "glow.embedding_bag"
     RANKS: ClassVar[range] = range(2, 3)
     FORMULA: ClassVar[str] = """
-        result[b, d] = sum(i) (weights[i] * data[clamp(indices[i], 0, size(data, 0) - 1), d]
-            if clamp(bags[i], 0, count - 1) == b else 0) for b < count
+        result[b, d] = sum(i) (weights[i] * data[clamp(
+            indices[i] if indices[i] >= 0 else indices[i] + size(data, 0), 0, size(data, 0) - 1), d]
+            if clamp(bags[i] if bags[i] >= 0 else bags[i] + count, 0, count - 1) == b else 0)
+            for b < count
     """
 
     data = operand_def(TensorType)

@@ -14,6 +14,8 @@ from .structured import Structured
 BYTE = IntegerType(8, Signedness.UNSIGNED)
 WIDTHS = (2, 4, 8)
 """The numbers of bits that a weight may have."""
+INPUT_WIDTHS = (8, 16, 32)
+"""The numbers of bits to which numbers of an input may be rounded."""
 
 
 def unpacked_terms(word: str, bits: int, size: int, x: str, zero: str) -> str:
@@ -35,6 +37,8 @@ def expect_bits(call: Call) -> int:
     """Returns the number of bits of a weight. Raises VerifyException if there is no such format."""
     if call.int("bits") not in WIDTHS:
         raise call.fail(f"expected bits to be 2, 4 or 8, found {call.int('bits')}")
+    if call.int("input_bits") not in INPUT_WIDTHS:
+        raise call.fail(f"expected input_bits to be 8, 16 or 32, found {call.int('input_bits')}")
     return call.int("bits")
 
 
@@ -46,6 +50,9 @@ class BlockQuantizedMatMulOp(Structured):
     number of the block of the row that contains `t`. The numbers `q` are packed into bytes [N,
     blocks, bytes of a block], the first one into the lowest bits. Zero points are [N, blocks], or
     one for all [1, 1]. The last block may be longer than what is left of a row.
+
+    Kernels may round the numbers of a block of `input` to multiples of its largest magnitude
+    divided by `2^(input_bits - 1) - 1`. With 32, they do not round.
 
     ```mlir
     %r = glow.block_quantized_matmul %x, %w, %s, %z bits 4
@@ -61,6 +68,7 @@ class BlockQuantizedMatMulOp(Structured):
     scales = operand_def(TensorType)
     zero_points = operand_def(TensorType)
     bits = prop_def(IntegerAttr.constr(i64))
+    input_bits = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(32, i64))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())

@@ -43,4 +43,6 @@ PRIMITIVE_NODES: Mapping[Primitive, type[DataParallel]] = {
     Primitive.CONVERT: logic.CastOp,
     Primitive.BITCAST: logic.BitcastOp,
     Primitive.MULTIPLY_ADD: arithmetic.MultiplyAddOp,
+    Primitive.MULTIPLY_ADD_PAIRS: arithmetic.MultiplyAddPairsOp,
+    Primitive.MULTIPLY_ADD_BYTES: arithmetic.MultiplyAddBytesOp,
 }

@@ -23,6 +23,7 @@ class PackedBlockQuantizedMatMulOp(Structured):
     [ceil(N/C), blocks, words of a block, C] of 32 bits contain the numbers of neighbouring rows of
     a column, the first one in the lowest bits. A number `q` stands for `scale * (q - zero point)`,
     with scales [ceil(N/C), blocks, C] and zero points of the same shape, or one for all [1, 1, 1].
+    `input_bits` is that of `glow.block_quantized_matmul`.
 
     ```mlir
     %r = glow_cpu.packed_block_quantized_matmul %x, %w, %s, %z columns 5 bits 4
@@ -40,6 +41,7 @@ class PackedBlockQuantizedMatMulOp(Structured):
     zero_points = operand_def(TensorType)
     columns = prop_def(IntegerAttr.constr(i64))
     bits = prop_def(IntegerAttr.constr(i64))
+    input_bits = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(32, i64))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, bf16, f32, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, bf16, f32, i16, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
+from ..elements import storage_type
 from ..glow.base import AcceptsEpilogue, Node
 from ..operator import Call, expect_float, expect_rank, expect_shape, with_shape
 
@@ -64,9 +65,7 @@ class WinogradConvolutionOp(Node):
     def infer(cls, call: Call) -> Sequence[Attribute]:
         element = call.element(0)
         expect_float(call)
-        tile = call.int("tile")
-        if tile not in TILES:
-            raise call.fail(f"expected a tile of 2 or 4, found {tile}")
+        tile = _expect_tile(call)
         pool = call.int("pool")
         if pool < 1 or tile % pool:
             raise call.fail(f"expected pool to divide the tile of {tile}, found {pool}")
@@ -80,6 +79,68 @@ class WinogradConvolutionOp(Node):
             raise call.fail(f"expected an input of at least {least}, found {call.operands[0]}")
         counts = [(s - 2) // pool for s in sizes]
         return (with_shape(element, [batch, outputs, *counts, block]),)
+
+
+@irdl_op_definition
+class DotWinogradConvolutionOp(Node):
+    """
+    `glow_cpu.winograd_convolution` of a blocked `input` of bytes [N, C / b, H, W, b], as exact as
+    `glow_cpu.dot_convolution`, for processors that add products of pairs of 16-bit integers.
+
+    The matrices are those of the points 0, 1, -1 for tiles of 2, and also 2, -2 for tiles of 4,
+    multiplied so that all transforms are integers. Transformed tiles and the transformed `filter`
+    [(tile + 2)^2, O / p, C / b, b / 2, p, 2] have 16 bits; the latter has pairs of input channels
+    together. Sums are i32 that wrap around, 4 or 576 times as large as outputs. So outputs without
+    `bias` [O / p, p] are exact within 2^29 for tiles of 2 and 2^25 for tiles of 4.
+
+    ```mlir
+    %r = glow_cpu.dot_winograd_convolution %x, %u, %b tile 2
+       : (tensor<1x8x58x58x8xui8>, tensor<16x8x8x4x8x2xi16>, tensor<8x8xi32>)
+      -> tensor<1x8x56x56x8xi32>
+    ```
+    """
+
+    name = "glow_cpu.dot_winograd_convolution"
+
+    input = operand_def(TensorType)
+    filter = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    tile = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        tile, stored = _expect_tile(call), storage_type(call.element(0))
+        if not isinstance(stored, IntegerType) or stored.width.data != _BYTE:
+            raise call.fail(f"expected an input of bytes, found {call.operands[0]}")
+        if (call.element(1), call.element(2)) != (i16, i32):
+            raise call.fail(
+                f"expected a filter of i16 and a bias of i32, found {call.operands[1]} and "
+                f"{call.operands[2]}"
+            )
+        batch, inputs, *sizes, lanes = expect_rank(call, 0, 5, "a blocked input")
+        outputs, block = expect_rank(call, 2, 2, "a bias")
+        if lanes % 2:
+            raise call.fail(f"expected blocks of pairs of channels, found {call.operands[0]}")
+        wanted = ((tile + 2) ** 2, outputs, inputs, lanes // 2, block, 2)
+        expect_shape(call, 1, wanted, "a transformed filter")
+        if min(sizes) < _KERNEL:
+            raise call.fail(f"expected an input of at least 3 x 3, found {call.operands[0]}")
+        counts = [s - _KERNEL + 1 for s in sizes]
+        return (with_shape(i32, [batch, outputs, *counts, block]),)
+
+
+_BYTE = 8
+_KERNEL = 3
+
+
+def _expect_tile(call: Call) -> int:
+    tile = call.int("tile")
+    if tile not in TILES:
+        raise call.fail(f"expected a tile of 2 or 4, found {tile}")
+    return tile
 
 
 def has_parts(call: Call) -> bool:

@@ -57,7 +57,7 @@ class ScheduleAttr(Data[Schedule]):
 class SplitAttr(Data[Split]):
     """
     The division of a nest between threads: the loops of a schedule's order that are divided,
-    `<0 to 1, together, drawn>`.
+    `<0 to 1, drawn>`.
     """
 
     name = "glow_nest.split"
@@ -68,16 +68,15 @@ class SplitAttr(Data[Split]):
             first = parser.parse_integer(allow_boolean=False, allow_negative=False)
             parser.parse_keyword("to")
             last = parser.parse_integer(allow_boolean=False, allow_negative=False)
-            words = {"together": False, "drawn": False}
-            while parser.parse_optional_punctuation(","):
-                words[parser.parse_keyword_in(list(words))] = True
-            return Split(first, last, words["together"], words["drawn"])
+            drawn = parser.parse_optional_punctuation(",") is not None
+            if drawn:
+                parser.parse_keyword("drawn")
+            return Split(first, last, drawn)
 
     def print_parameter(self, printer: Printer) -> None:
         split = self.data
-        words = [w for w in ("together", "drawn") if getattr(split, w)]
         with printer.in_angle_brackets():
-            printer.print_string(", ".join([f"{split.first} to {split.last}", *words]))
+            printer.print_string(f"{split.first} to {split.last}{', drawn' if split.drawn else ''}")
 
 
 @irdl_attr_definition

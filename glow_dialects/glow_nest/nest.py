@@ -16,7 +16,7 @@ from math import prod
 from xdsl.ir import Attribute
 
 from ...glow_dialects.scalar import Number
-from ..elements import element_bytes, highest, lowest
+from ..elements import compute_type, element_bytes, highest, lowest
 from .affine import Access, Affine, Dim
 from .body import Body
 
@@ -197,19 +197,53 @@ class RepeatListed:
 
 _NOTHING = Body((), ())
 
+RECORDS = (2, 4)
+"""How many values vectors interleave, so that they are neighbours in memory."""
+
 Step = Nest | Repeat | Listing | RepeatListed
 
 
 def simplified(nest: Nest) -> Nest:
     """
-    Returns the same nest with fewer dimensions: none of size 1, and dimensions that are one
-    dimension for every access are joined.
+    Returns the same nest with fewer dimensions: none of size 1, dimensions that are one dimension
+    for every access are joined, and a value that is written to two or four neighbours becomes a
+    record of so many fields.
     """
     nest = _flipped(nest)
     nest = substituted(nest, {d: None for d in (*nest.parallel, *nest.reduced) if d.size == 1})
     ordered = sorted(nest.parallel, key=lambda d: -_reach(nest, d))
     nest = replace(nest, parallel=tuple(ordered))
-    return _joined(_joined(nest, "parallel"), "reduced")
+    return _recorded(_joined(_joined(nest, "parallel"), "reduced"))
+
+
+def _recorded(nest: Nest) -> Nest:
+    """
+    Writes the elements along a short dimension that nothing depends on together, if vectors can run
+    along the next one: neighbours that are equal (of a nearest resize, say) become a record.
+    """
+    if len(nest.writes) != 1 or nest.reduction is not None or nest.in_place:
+        return nest
+    (write,), reads, element = nest.writes, nest.operands, nest.body.elements[0]
+    same = [
+        d
+        for d in nest.parallel
+        if d.size in RECORDS
+        and write.stride(d) == 1
+        and not any(a.stride(d) for a in _deep(replace(nest, writes=())))
+    ]
+    if not same or write.indirect is not None or compute_type(element) != element:
+        return nest
+    count = same[0].size
+    direct = [r for r in reads if r.indirect is None]
+    if len(direct) < len(reads) or not any(
+        write.stride(d) == count and all(r.stride(d) in (0, 1) for r in reads)
+        for d in nest.parallel
+    ):
+        return nest
+    fields = (replace(write, place=write.place + i) for i in range(count))
+    body = Body(nest.body.results * count, (element,) * count)
+    records = replace(nest, writes=tuple(fields), body=body, raw=False)
+    return substituted(records, {same[0]: None})
 
 
 def _reach(nest: Nest, dim: Dim) -> int:

@@ -311,8 +311,6 @@ class Split:
 
     first: int
     last: int
-    together: bool = False
-    """Whether tiles of different code are one range."""
     drawn: bool = False
     """Whether threads draw tickets for the end of the work, instead of knowing their parts."""
 

@@ -46,6 +46,7 @@ class DotRule:
 
 DOT_RULES = {
     DotKind.MADD: DotRule(i32, i16, 2, (2, 4, 8, 16, 32)),
+    DotKind.MADDUBS: DotRule(i16, i8, 2, (4, 8, 16, 32), lhs_is_unsigned=True),
     DotKind.DPBF16PS: DotRule(f32, bf16, 2, (4, 8, 16)),
     DotKind.VPDPBUSD: DotRule(i32, i8, 4, (4, 8, 16), lhs_is_unsigned=True),
     DotKind.SDOT: DotRule(i32, i8, 4, (2, 4)),
@@ -91,12 +92,14 @@ class DotOp(IRDLOperation):
     | kind | factors | t | sums | processors |
     |---|---|---|---|---|
     | `madd` | i16, i16 | 2 | i32 | all |
+    | `maddubs` | unsigned i8, signed i8 | 2 | i16 | all |
     | `dpbf16ps` | bf16, bf16 | 2 | f32 | AVX512-BF16 |
     | `vpdpbusd` | unsigned i8, signed i8 | 4 | i32 | AVX512-VNNI, AVX-VNNI |
     | `sdot` | i8, i8 | 4 | i32 | AArch64 with dotprod |
     | `usdot` | unsigned i8, signed i8 | 4 | i32 | AArch64 with i8mm |
 
-    Integers wrap around. (Upstream has `x86vector.avx512.dot` and others, which xDSL lacks.)
+    Integers wrap around, but the two products of `maddubs` have a sum that saturates. (Upstream has
+    `x86vector.avx512.dot` and others, which xDSL lacks.)
 
     ```mlir
     %r = glow_vec.dot vpdpbusd %acc, %a, %b : vector<16xi32>, vector<64xi8>

@@ -12,10 +12,11 @@ from xdsl.dialects.builtin import IntegerAttr, VectorType, i32
 from xdsl.ir import SSAValue
 
 from ...glow_dialects import glow_vec
+from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.glow_vec import TileProduct
 from .function import FunctionConverter, converts
 from .memory import STACK_ALIGNMENT, element_address, store
-from .types import dense_attr, i8, vector_of
+from .types import dense_attr, i8, splat_attr, vector_of
 from .vectors import lanes_of, shuffle
 
 
@@ -24,6 +25,9 @@ def convert_dot(op: glow_vec.DotOp, fn: FunctionConverter) -> None:
     acc, lhs, rhs = fn.values((op.acc, op.lhs, op.rhs))
     if op.kind.data is glow_vec.DotKind.MADD:
         fn.define(op.result, _sum_of_pairs(fn, acc, lhs, rhs))
+        return
+    if op.kind.data is glow_vec.DotKind.MADDUBS:
+        fn.define(op.result, _saturated_pairs(fn, acc, lhs, rhs))
         return
     lanes = lanes_of(op.acc.type, op)
     name = _DOTS[op.kind.data].format(bits=32 * lanes, lanes=lanes, bytes=4 * lanes)
@@ -54,6 +58,28 @@ def _sum_of_pairs(fn: FunctionConverter, acc: SSAValue, lhs: SSAValue, rhs: SSAV
     products = fn.binary(llvm.MulOp, *factors)
     even, odd = (shuffle(fn, products, products, range(i, 2 * lanes, 2)) for i in (0, 1))
     return fn.binary(llvm.AddOp, acc, fn.binary(llvm.AddOp, even, odd))
+
+
+def _saturated_pairs(
+    fn: FunctionConverter, acc: SSAValue, lhs: SSAValue, rhs: SSAValue
+) -> SSAValue:
+    """
+    Returns `acc` plus saturated sums of products of two neighbouring bytes, the first factors
+    unsigned. LLVM recognizes the emitted operations: they become `pmaddubsw`.
+    """
+    assert isinstance(acc.type, VectorType)
+    lanes = acc.type.get_shape()[0]
+    wide = vector_of(i32, lanes)
+    products = []
+    for i in (0, 1):
+        places = range(i, 2 * lanes, 2)
+        left, right = (shuffle(fn, v, v, places) for v in (lhs, rhs))
+        factors = fn.emit(llvm.ZExtOp, (left,), wide), fn.emit(llvm.SExtOp, (right,), wide)
+        products.append(fn.binary(llvm.MulOp, *factors))
+    total = fn.binary(llvm.AddOp, *products)
+    for kind, bound in ((lx.SMaxOp, -(2**15)), (lx.SMinOp, 2**15 - 1)):
+        total = fn.binary(kind, total, fn.constant(splat_attr(bound, wide), wide))
+    return fn.binary(llvm.AddOp, acc, fn.emit(llvm.TruncOp, (total,), acc.type))
 
 
 _CONFIGURATION = 64

@@ -8,6 +8,10 @@ result ends within one, and reads filters that are 16 / 9 or 4 times as large. W
 registers for bf16, the products may be those of three parts of each number, as exact as in f32, but
 faster; then filters take half as much again. A cost model decides; filters are transformed at
 compile time, when their bytes are needed.
+
+Convolutions of bytes by pairs of 16-bit words (`glow_cpu.dot_convolution`) become
+`glow_cpu.dot_winograd_convolution`, which is exact, on machines that multiply no bytes. The
+coefficients of a filter tell whether its outputs stay within the range of that.
 """
 
 from __future__ import annotations
@@ -17,21 +21,28 @@ from math import prod
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, bf16, f32
+from xdsl.dialects.builtin import IntegerType, ModuleOp, bf16, f32, i8, i16
 from xdsl.passes import ModulePass
 
 from ...errors import CompileError
 from ...glow_dialects import costs
+from ...glow_dialects.elements import storage_type
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
-from ...glow_dialects.glow_cpu.winograd import PARTS, TILES, WinogradConvolutionOp
+from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
+from ...glow_dialects.glow_cpu.winograd import (
+    PARTS,
+    TILES,
+    DotWinogradConvolutionOp,
+    WinogradConvolutionOp,
+)
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
 from ...semantics.arrays import constant_reader, lazy_constant
-from ...semantics.cook_toom import KERNEL
-from ...semantics.winograd import filter_in_parts, transform_filter
+from ...semantics.cook_toom import KERNEL, integer_transforms
+from ...semantics.winograd import filter_in_parts, transform_dot_filter, transform_filter
 from ..levels import GRAPH
 from .patch_products import has_patches, patch_product, repays_patches
 from .rewriting import Build, erase_if_dead, replace_node, tensor_nodes
@@ -51,10 +62,10 @@ class Layer:
     """Rows and columns of the result."""
 
     @staticmethod
-    def of(node: BlockedConvolutionOp) -> Layer:
+    def of(node: BlockedConvolutionOp | DotConvolutionOp) -> Layer:
         images, blocks, *counts, block = shape_of(node.result.type)
-        _, inputs, *_, rows, _ = shape_of(node.filter.type)
-        return Layer(images, inputs * rows, blocks * block, (counts[0], counts[1]))
+        _, inputs, *_, lanes = shape_of(node.input.type)
+        return Layer(images, inputs * lanes, blocks * block, (counts[0], counts[1]))
 
 
 def direct_cost(layer: Layer) -> float:
@@ -75,12 +86,17 @@ class Winograd:
 
 def winograd_cost(layer: Layer, way: Winograd, machine: MachineDescription) -> float:
     """Returns the time of Winograd convolution, in the unit of `direct_cost`."""
-    elements = (way.tile + KERNEL - 1) ** 2
-    points = elements * layer.images * prod(-(-n // way.tile) for n in layer.counts)
+    elements, points = _points(layer, way.tile)
     sizes = (layer.images, points, elements, layer.inputs, layer.outputs)
     if way.parts:
         return costs.winograd_in_parts(*sizes, 2 * PARTS, machine.l2_bytes)
     return costs.winograd_convolution(*sizes)
+
+
+def _points(layer: Layer, tile: int) -> tuple[int, int]:
+    """Returns the elements of a transformed tile, and those of all tiles together."""
+    elements = (tile + KERNEL - 1) ** 2
+    return elements, elements * layer.images * prod(-(-n // tile) for n in layer.counts)
 
 
 def best_way(layer: Layer, forced: bool, machine: MachineDescription) -> Winograd | None:
@@ -136,6 +152,89 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
     erase_if_dead([filters])
 
 
+# bytes
+
+
+def applies_to_bytes(node: DotConvolutionOp, machine: MachineDescription) -> bool:
+    """
+    Returns whether Winograd convolution of bytes computes the same in whole blocks of pairs, and
+    the machine multiplies words. (Registers of 512 bits were not measured.)
+    """
+    *_, lanes = shape_of(node.input.type)
+    panels, _, *kernel, groups, panel, terms = shape_of(node.filter.type)
+    stored = storage_type(element_of(node.input.type))
+    return (
+        (node.strides.get_values(), node.dilations.get_values()) == ((1, 1), (1, 1))
+        and kernel == [KERNEL, KERNEL]
+        and (terms, groups * terms) == (2, lanes)
+        and shape_of(node.bias.type) == (panels, panel)
+        and 0 not in shape_of(node.result.type)
+        and isinstance(stored, IntegerType)
+        and stored.width.data == 8
+        and isinstance(node.filter.owner, ConstantOp)
+        and not machine.int8_dots
+        and not machine.broadcasts_operands
+    )
+
+
+def best_tile_of_bytes(node: DotConvolutionOp, forced: bool) -> int | None:
+    """
+    Returns the size of tiles of the fastest Winograd convolution that is exact; None if there is
+    none, or the definition is faster still.
+    """
+    layer = Layer.of(node)
+    times: dict[int | None, float] = {t: bytes_cost(layer, t) for t in TILES}
+    if not forced:
+        weights = layer.inputs * layer.outputs * KERNEL**2
+        direct = costs.direct_convolution_of_bytes(layer.images, weights, prod(layer.counts))
+        times[None] = direct
+    for tile in sorted(times, key=lambda choice: times[choice]):
+        if tile is None or _is_exact(node, tile):
+            return tile
+    return None
+
+
+def bytes_cost(layer: Layer, tile: int) -> float:
+    """Returns the time of Winograd convolution of bytes, in the unit of `direct_cost`."""
+    elements, points = _points(layer, tile)
+    return costs.winograd_of_bytes(layer.images, points, elements, layer.inputs, layer.outputs)
+
+
+def _is_exact(node: DotConvolutionOp, tile: int) -> bool:
+    """Returns whether all outputs, without bias, are in the range of sums that are divided."""
+    square = integer_transforms(tile).divisor ** 2
+    most = 1 << 31 - ((square & -square).bit_length() - 1)
+    is_unsigned = storage_type(element_of(node.input.type)) != i8
+    low, high = (0, 255) if is_unsigned else (-128, 127)
+    _, inputs, *_, groups, _, terms = shape_of(node.filter.type)
+    if inputs * groups * terms * KERNEL**2 * 128 * max(high, -low) < most:
+        return True
+    read = constant_reader(node.filter)
+    assert read is not None
+    # [panels, C / b, 3, 3, groups, panel, terms]
+    w = read()
+    positive, negative = (
+        np.maximum(sign * w.astype(np.int16), 0).sum((1, 2, 3, 4, 6), np.int64) for sign in (1, -1)
+    )
+    largest = np.maximum(high * positive - low * negative, high * negative - low * positive)
+    return int(largest.max()) < most
+
+
+def rewrite_bytes(node: DotConvolutionOp, tile: int) -> None:
+    """Makes a convolution of bytes a Winograd convolution."""
+    read = constant_reader(node.filter)
+    assert read is not None
+    build, filters = Build(), node.filter
+    panels, inputs, _, _, *pairs = shape_of(filters.type)
+    shape = [(tile + KERNEL - 1) ** 2, panels, inputs, *pairs]
+    hint = filters.name_hint or "filter"
+    u = build.add(lazy_constant(shape, i16, hint, lambda: transform_dot_filter(read(), tile)))
+    u.name_hint = filters.name_hint
+    y = build(DotWinogradConvolutionOp, node.input, u, node.bias, tile=tile)
+    replace_node(node, build.ops, y)
+    erase_if_dead([filters])
+
+
 @dataclass(frozen=True)
 class ChooseConvolutionsPass(ModulePass):
     """Choose the algorithm of convolutions."""
@@ -158,10 +257,13 @@ class ChooseConvolutionsPass(ModulePass):
             )
         machine = machine_of(op)
         for node in tensor_nodes(op):
-            if isinstance(node, BlockedConvolutionOp):
-                self._choose_blocked(node, machine)
-            elif isinstance(node, ConvolutionOp):
-                self._choose(node)
+            match node:
+                case BlockedConvolutionOp():
+                    self._choose_blocked(node, machine)
+                case DotConvolutionOp():
+                    self._choose_bytes(node, machine)
+                case ConvolutionOp():
+                    self._choose_plain(node)
 
     def _choose_blocked(self, node: BlockedConvolutionOp, machine: MachineDescription) -> None:
         if self.algorithm in (AUTO, WINOGRAD) and applies(node):
@@ -169,7 +271,13 @@ class ChooseConvolutionsPass(ModulePass):
             if way is not None:
                 rewrite(node, way)
 
-    def _choose(self, node: ConvolutionOp) -> None:
+    def _choose_bytes(self, node: DotConvolutionOp, machine: MachineDescription) -> None:
+        if self.algorithm in (AUTO, WINOGRAD) and applies_to_bytes(node, machine):
+            tile = best_tile_of_bytes(node, self.algorithm == WINOGRAD)
+            if tile is not None:
+                rewrite_bytes(node, tile)
+
+    def _choose_plain(self, node: ConvolutionOp) -> None:
         if not has_patches(node):
             return
         if self.algorithm == PRODUCT or (self.algorithm == AUTO and repays_patches(node)):

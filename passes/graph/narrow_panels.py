@@ -65,9 +65,9 @@ def packed_product(node: BlockQuantizedMatMulOp, build: Build, width: int) -> SS
         offsets = build.reshape(zeros, [1, 1, 1])
     else:
         offsets = constant(zeros, read_zeros, [panels, blocks, width])
-    x, bits = _whole_blocks(node, build), node.bits.value.data
-    operands = (x, words, factors, offsets)
-    return build(PackedBlockQuantizedMatMulOp, *operands, columns=columns, bits=bits)
+    widths = {"bits": node.bits.value.data, "input_bits": node.input_bits.value.data}
+    operands = (_whole_blocks(node, build), words, factors, offsets)
+    return build(PackedBlockQuantizedMatMulOp, *operands, columns=columns, **widths)
 
 
 def _whole_blocks(node: BlockQuantizedMatMulOp, build: Build) -> SSAValue:

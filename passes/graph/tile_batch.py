@@ -65,7 +65,7 @@ from ...glow_dialects.glow_cpu.blocked import (
     UnpackChannelsOp,
 )
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
-from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
+from ...glow_dialects.glow_cpu.winograd import DotWinogradConvolutionOp, WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...table import Table
 from ..levels import GRAPH
@@ -157,7 +157,8 @@ def _holds_for_one(node: GenericOp, images: AbstractSet[int]) -> bool:
 
 
 @rule(
-    *(DotConvolutionOp, WinogradConvolutionOp, PackChannelsOp, UnpackChannelsOp),
+    *(DotConvolutionOp, DotWinogradConvolutionOp, WinogradConvolutionOp),
+    *(PackChannelsOp, UnpackChannelsOp),
 )
 def _by_image(graph: Graph, node: Node) -> bool:
     return not any(v in graph.images for v in node.operands[1:])

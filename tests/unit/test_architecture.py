@@ -71,7 +71,9 @@ ALLOWED = {
     "several_programs": {"compiled_model", "interface", "runtime"},
     "specialization": {"compiled_model", "interface", "runtime", "several_programs"},
     "cut_model": {"compiled_model", "interface", "several_programs"},
-    "nested_model": {"compiled_model", "interface", "specialization"},
+    "programs_by_form": {"compiled_model", "specialization"},
+    "looped_model": {"compiled_model", "interface", "programs_by_form", "several_programs"},
+    "nested_model": {"compiled_model", "interface", "programs_by_form", "specialization"},
     "compilation_request": {"interface", "model_forms", "runtime"},
     "compilation": {
         *("cold_compilation", "compilation_request", "compiled_model", "interface", "model_forms"),
@@ -83,8 +85,8 @@ ALLOWED = {
     },
     "compiler": {
         *("compilation", "compilation_request", "compiled_model", "cut_model", "interface"),
-        *("cache_programs", "cached_model", "model_forms", "nested_model", "runtime"),
-        *("specialization", "states"),
+        *("cache_programs", "cached_model", "looped_model", "model_forms", "nested_model"),
+        *("runtime", "specialization", "states"),
     },
     "onnx_backend": {
         "",

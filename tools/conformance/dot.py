@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from math import prod
 
 from xdsl.dialects.builtin import bf16, f32, i8, i16, i32
 
 from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
+from ...glow_dialects.glow_cpu.winograd import TILES, DotWinogradConvolutionOp
+from ...semantics.winograd import transform_dot_filter
 from .blocked import WINDOWS
 from .cases import U8, Case, Draw, Row, cases
 from .products import scaled
@@ -38,6 +41,20 @@ def dot_convolution(draw: Draw) -> Iterator[Case]:
                     values=scaled(draw, 32 * prod(kernel)),
                     constants=(1, 2),
                 )
+
+
+@cases(DotWinogradConvolutionOp, rows=[Row((x, i16, i32), (i32,)) for x in (U8, i8)])
+def dot_winograd_convolution(draw: Draw) -> Iterator[Case]:
+    for tile, panel in product(TILES, draw.some(PANELS, 2)):
+        filters = transform_dot_filter(draw.array((3, 2, 3, 3, 4, panel, 2), i8), tile)
+        yield draw.case(
+            (1, 2, *draw.some(((7, 13), (3, 3), (9, 6)), 1)[0], 8),
+            filters.shape,
+            (3, panel),
+            tile=tile,
+            arrays={1: filters},
+            constants=(1, 2),
+        )
 
 
 @cases(DotMatMulOp, rows=[Row(row.operands[:2], row.results) for row in ROWS])

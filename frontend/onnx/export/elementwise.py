@@ -118,6 +118,11 @@ def multiply_add(writer: Writer, node: m.MultiplyAddOp) -> str:
     return writer.emit("Add", writer.emit("Mul", first, second), third, hint=hint_of(node))
 
 
+@exporter(m.MultiplyAddPairsOp, m.MultiplyAddBytesOp)
+def multiply_add_parts(writer: Writer, node: m.HalvesTernary) -> str:
+    raise Unsupported("products of the parts of integers")
+
+
 @exporter(g.BitcastOp)
 def bitcast(writer: Writer, node: g.BitcastOp) -> str:
     raise Unsupported(f"the bits of {node.operands[0].type} as {node.result.type}")

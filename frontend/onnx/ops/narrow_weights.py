@@ -14,6 +14,9 @@ from ..builder import element, size
 from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
 
+_INPUT_BITS = {0: 32, 1: 32, 2: 16, 3: 16, 4: 8}
+"""The bits of the input that a product keeps by `accuracy_level`: of f32, f16, bf16 and i8."""
+
 
 @converter("MatMulNBits", domain=CONTRIB)
 def matmul(node: OnnxNode) -> SSAValue:
@@ -32,7 +35,12 @@ def matmul(node: OnnxNode) -> SSAValue:
     weights = _shaped(node, 1, [columns, blocks, block * bits // 8])
     scales = _shaped(node, 2, [columns, blocks])
     zeros = _zero_points(node, columns, blocks, bits)
-    result = build.op(BlockQuantizedMatMulOp, node.input(0), weights, scales, zeros, bits=bits)
+    operands = (node.input(0), weights, scales, zeros)
+    level = node.attr("accuracy_level", 0)
+    if level not in _INPUT_BITS:
+        raise ModelError(f"expected accuracy_level to be 0 to 4, found {level}")
+    width = _INPUT_BITS[level]
+    result = build.op(BlockQuantizedMatMulOp, *operands, bits=bits, input_bits=width)
     bias = node.optional(5)
     return result if bias is None else build.elementwise(AddOp, result, bias)
 

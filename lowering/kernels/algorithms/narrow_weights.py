@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import add
 
 from xdsl.dialects.builtin import f32, i32
 
+from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.narrow_weights import WORD_BITS, PackedBlockQuantizedMatMulOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, affine
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
-from ....glow_dialects.scalar import Expr, Primitive, apply, arguments, convert, multiply_add
+from ....glow_dialects.scalar import (
+    Expr,
+    Primitive,
+    apply,
+    arguments,
+    convert,
+    maximum,
+    multiply_add,
+    multiply_add_bytes,
+    multiply_add_pairs,
+)
 from ..registry import Kernel, kernel, total
-from ..schedules.blocking import repays_unpacking, rows_of_panels
+from ..schedules.blocking import repays_unpacking, rows_of_panels, words_together
 from .row_blocks import Rows, for_rows
+
+_BYTE_BITS, _HALF_BITS = 8, 16
+_LEAST = 1e-30
+"""Blocks of an input whose numbers are smaller are rounded as if this were the largest number."""
 
 
 @kernel(PackedBlockQuantizedMatMulOp)
 def matmul(k: Kernel) -> None:
     """
-    Computes `y[r, j]` as the sum over blocks of `scale * (sum(q * x) - zero point * sum(x))`, word
-    by word. A number `q` is converted where it is in its word, and `x` is divided by the
-    power of two that this multiplies it with. Many rows meet panels that are unpacked before.
+    Computes `y[r, j]` as the sum over blocks of `scale * (sum(q * x) - zero point * sum(x))`. Many
+    rows meet panels that are unpacked before; few rows meet words, a few at a time.
     """
     x, words = k.operands[:2]
     panels, _, _, width = words.shape
@@ -32,8 +47,8 @@ def matmul(k: Kernel) -> None:
     full = panels if rest == width else panels - 1
 
     def visit(rows: Rows) -> None:
-        make = _unpacked_product if repays_unpacking(rows.row.size) else _word_product
-        product = make(k, rows)
+        many = repays_unpacking(rows.row.size)
+        product = _unpacked_product(k, rows) if many else _word_product(k, rows)
         if full:
             product(Dim("p", full), 0, width)
         if rest < width:
@@ -62,6 +77,25 @@ def _number(word: Expr, bits: int, place: int) -> Expr:
     return convert(convert(word, i32), f32)
 
 
+def _pair(word: Expr, bits: int, place: int) -> tuple[Expr, int]:
+    """
+    Returns the numbers at a place of both halves of a word, each shifted to the left, and by how
+    many bits. One shift of a word serves all numbers of a byte.
+    """
+    byte, shift = divmod(bits * place, _BYTE_BITS)
+    if byte:
+        word = apply(Primitive.SHIFT_RIGHT, word, byte * _BYTE_BITS)
+    mask = ((2**bits - 1) << shift) * (1 + (1 << _HALF_BITS))
+    return convert(apply(Primitive.AND, word, mask), i32), shift
+
+
+def _quad(word: Expr, bits: int, place: int) -> Expr:
+    """Returns the numbers at a place of all bytes of a word."""
+    if place:
+        word = apply(Primitive.SHIFT_RIGHT, word, bits * place)
+    return convert(apply(Primitive.AND, word, (2**bits - 1) * 0x01010101), i32)
+
+
 def _parameters(k: Kernel, panel: Affine, b: Dim, j: Dim) -> list[Access]:
     """Returns the scale and the zero point of a block of a column."""
     _, _, scales, zeros = k.operands
@@ -69,39 +103,165 @@ def _parameters(k: Kernel, panel: Affine, b: Dim, j: Dim) -> list[Access]:
     return [scales[[panel, b, j]], zeros[[0, 0, 0] if one else [panel, b, j]]]
 
 
+@dataclass(frozen=True)
+class _Steps:
+    """The steps in which some rows meet the words of columns: parts of blocks."""
+
+    b: Dim
+    c: Dim
+    """The part of a block."""
+    together: int
+    """The number of words of a part."""
+    places: int
+    """The number of numbers in a word."""
+
+    def word(self, u: int) -> Affine:
+        """Returns the number of a word of a part in its block."""
+        return affine(self.c) * self.together + u
+
+    def column(self, u: int, place: int) -> Affine:
+        """Returns the number of a row of the matrix."""
+        words = self.c.size * self.together
+        return (affine(self.b) * words + self.word(u)) * self.places + place
+
+
+@dataclass(frozen=True)
+class _Factors:
+    """The rows of the input, prepared for the words that they meet."""
+
+    reads: Sequence[Access]
+    """The factors of the numbers of a part, word by word."""
+    total: Access
+    """The sum of the numbers of a part."""
+    scale: Access | None
+    """The number that all of these are multiplied with."""
+
+
 def _word_product(k: Kernel, rows: Rows) -> Product:
     """Returns the way to multiply a few rows with words."""
-    x, words = k.operands[:2]
-    _, blocks, size, _ = words.shape
+    words = k.operands[1]
+    _, blocks, size, panel_width = words.shape
     bits, row = k.call.int("bits"), rows.row
-    places = range(WORD_BITS // bits)
-    b, c = Dim("b", blocks), Dim("c", size)
-    column = affine(b) * (size * len(places)) + affine(c) * len(places)
-    elements = [x[[*rows.place, column + place]] for place in places]
-    divided = k.scratch((len(places), row.size, blocks, size), f32)
-    sums = k.scratch((row.size, blocks, size), f32)
-    for place, element in zip(places, elements, strict=True):
-        value = convert(Expr.argument(0), f32) * (1 / _factor(bits, place))
-        k.map([row, b, c], divided[[place, row, b, c]], [element], value)
-    wide = [convert(a, f32) for a in arguments(len(places))]
-    k.map([row, b, c], sums[[row, b, c]], elements, reduce(add, wide))
+    wide = k.call.int("input_bits") > _HALF_BITS
+    together = 1 if wide else words_together(size)
+    steps = _Steps(Dim("b", blocks), Dim("c", size // together), together, WORD_BITS // bits)
+    # products of two unsigned bytes and two signed ones may exceed 16 bits
+    part = _HALF_BITS if bits == _BYTE_BITS else k.call.int("input_bits")
+    dot = _dot if wide else _pair_dot if part == _HALF_BITS else _quad_dot
+    factors = _divided_factors(k, rows, steps) if wide else _rounded_factors(k, rows, steps, part)
 
     def product(p: Dim, first: int, columns: int) -> None:
         j, panel = Dim("j", columns), affine(p) + first
-        word, scale, zero, total, *given = arguments(4 + len(places))
-        value = -convert(zero, f32) * total
-        for place, element in zip(places, given, strict=True):
-            value = multiply_add(_number(word, bits, place), element, value)
+        scales = [] if factors.scale is None else [factors.scale]
         reads = (
-            *(words[[panel, b, c, j]], *_parameters(k, panel, b, j), sums[[row, b, c]]),
-            *(divided[[place, row, b, c]] for place in places),
+            *(words[[panel, steps.b, steps.word(u), j]] for u in range(together)),
+            *(*_parameters(k, panel, steps.b, j), factors.total, *scales, *factors.reads),
         )
-        body = Body((value * convert(scale, f32),), (f32,))
-        reduction = Reduction(Combine.ADD, f32, reads, body)
-        place = [*rows.place, panel * words.shape[-1] + j]
-        k.reduce([row, p, j], [b, c], reduction, place)
+        given = arguments(len(reads))
+        scale, zero, sum_of_inputs = given[together : together + 3]
+        scale = convert(scale, f32)
+        if scales:
+            scale = scale * given[together + 3]
+        sums = dot(given[:together], given[-len(factors.reads) :], bits)
+        value = multiply_add(-convert(zero, f32), sum_of_inputs, sums) * scale
+        reduction = Reduction(Combine.ADD, f32, reads, Body((value,), (f32,)))
+        place = [*rows.place, panel * panel_width + j]
+        k.reduce([row, p, j], [steps.b, steps.c], reduction, place)
 
     return product
+
+
+def _dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr:
+    """
+    Returns the sum of products with the numbers of words. A number is converted where it is in its
+    word; its factor is divided by the power of two that this multiplies it with.
+    """
+    places, value = WORD_BITS // bits, Expr.constant(0.0, f32)
+    for i, factor in enumerate(factors):
+        value = multiply_add(_number(words[i // places], bits, i % places), factor, value)
+    return value
+
+
+def _divided_factors(k: Kernel, rows: Rows, steps: _Steps) -> _Factors:
+    """Returns the numbers of rows, each divided by the factor of its place in a word."""
+    x, row, bits = k.operands[0], rows.row, k.call.int("bits")
+    at = [row, steps.b, steps.c]
+    numbers = [(u, place) for u in range(steps.together) for place in range(steps.places)]
+    divided = k.scratch((*(d.size for d in at), len(numbers)), f32)
+    sums = k.scratch([d.size for d in at], f32)
+    elements = [x[[*rows.place, steps.column(u, place)]] for u, place in numbers]
+    for i, (element, (_, place)) in enumerate(zip(elements, numbers, strict=True)):
+        k.map(at, divided[[*at, i]], [element], convert(X, f32) * (1 / _factor(bits, place)))
+    wide = [convert(a, f32) for a in arguments(len(elements))]
+    k.map(at, sums[at], elements, reduce(add, wide))
+    return _Factors([divided[[*at, i]] for i in range(len(numbers))], sums[at], None)
+
+
+def _pair_dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr:
+    """Returns the sum of products of numbers of words with pairs of integers, as f32."""
+    places, sums = _HALF_BITS // bits, dict[int, Expr]()
+    for i, factor in enumerate(factors):
+        pair, shift = _pair(words[i // places], bits, i % places)
+        sums[shift] = multiply_add_pairs(pair, factor, sums.get(shift, Expr.constant(0, i32)))
+    whole = [apply(Primitive.SHIFT_RIGHT, s, shift) if shift else s for shift, s in sums.items()]
+    return convert(reduce(add, whole), f32)
+
+
+def _quad_dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr:
+    """
+    Returns the sum of products of numbers of words with quads of integers, as f32. As many products
+    as do not overflow are added in 16 bits.
+    """
+    places, value, part = _BYTE_BITS // bits, Expr.constant(0, i32), Expr.constant(0, i32)
+    most = (2 ** (_HALF_BITS - 1) - 1) // (2 * (2**bits - 1) * (2 ** (_BYTE_BITS - 1) - 1))
+    for i, factor in enumerate(factors):
+        part = multiply_add_bytes(_quad(words[i // places], bits, i % places), factor, part)
+        if (i + 1) % most == 0 or i + 1 == len(factors):
+            value = multiply_add_pairs(part, 1 + (1 << _HALF_BITS), value)
+            part = Expr.constant(0, i32)
+    return convert(value, f32)
+
+
+def _rounded_factors(k: Kernel, rows: Rows, steps: _Steps, width: int) -> _Factors:
+    """
+    Returns the numbers of rows as integers of `width` bits, as many in 32 bits as fit: those that
+    lie at one place of equal parts of a word. Each block of a row has its own scale.
+    """
+    x, row = k.operands[0], rows.row
+    together, parts = steps.together, WORD_BITS // width
+    block, places = steps.c.size * together * steps.places, steps.places // parts
+    most_terms = together * steps.places * (2**_BYTE_BITS - 1)
+    levels = min(2 ** (width - 1) - 1, (2**31 - 1) // most_terms)
+    per_block = [row, steps.b]
+    largest = k.scratch((row.size, steps.b.size), f32)
+    t = Dim("t", block)
+    element = x[[*rows.place, affine(steps.b) * block + t]]
+    magnitude = apply(Primitive.ABS, convert(X, f32))
+    reduction = Reduction(Combine.MAXIMUM, f32, (element,), Body((magnitude,), (f32,)))
+    k.map(per_block, largest[per_block], (), maximum(X, _LEAST), [t], reduction)
+    integers = k.scratch((row.size, steps.b.size, block), i32)
+    rounded = apply(Primitive.ROUND_EVEN, convert(X, f32) * (float(levels) / Y))
+    read = [element, largest[per_block]]
+    k.map([*per_block, t], integers[[*per_block, t]], read, convert(rounded, i32))
+
+    at = [*per_block, steps.c]
+    joined = k.scratch((*(d.size for d in at), together, places), i32)
+    u, m = Dim("u", together), Dim("m", places)
+    first = (affine(steps.c) * together + u) * steps.places + m
+    numbers = [integers[[*per_block, first + i * places]] for i in range(parts)]
+    fields = [
+        apply(Primitive.SHIFT_LEFT, apply(Primitive.AND, a, 2**width - 1), i * width)
+        for i, a in enumerate(arguments(parts))
+    ]
+    value = reduce(lambda a, b: apply(Primitive.OR, a, b), fields)
+    k.map([*at, u, m], joined[[*at, u, m]], numbers, value)
+    sums, scales = k.scratch([d.size for d in at], f32), k.scratch(largest.shape, f32)
+    n = Dim("n", together * steps.places)
+    terms = total(Combine.ADD, i32, integers[[*per_block, affine(steps.c) * n.size + n]])
+    k.map(at, sums[at], (), convert(X, f32), [n], terms)
+    k.map(per_block, scales[per_block], [largest[per_block]], X * (1 / levels))
+    reads = [joined[[*at, i, place]] for i in range(together) for place in range(places)]
+    return _Factors(reads, sums[at], scales[per_block])
 
 
 def _unpacked_product(k: Kernel, rows: Rows) -> Product:

@@ -5,7 +5,7 @@ result.
 Edge tiles, which write fewer outputs and read fewer inputs, have nests of their own.
 
 AMX multiplies filters in parts of bf16; then the transform of the input divides its results into
-parts as well.
+parts as well. Bytes are transformed to words of 16 bits, of which pairs are multiplied.
 """
 
 from __future__ import annotations
@@ -17,18 +17,23 @@ from functools import reduce
 from itertools import product
 from math import prod
 
-from xdsl.dialects.builtin import bf16, f32, i32
+from xdsl.dialects.builtin import bf16, f32, i16, i32
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_cpu.winograd import PARTS, WinogradConvolutionOp, has_parts
+from ....glow_dialects.glow_cpu.winograd import (
+    PARTS,
+    DotWinogradConvolutionOp,
+    WinogradConvolutionOp,
+    has_parts,
+)
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
-from ....glow_dialects.scalar import Expr, arguments, maximum
-from ....semantics.cook_toom import KERNEL, winograd_transforms
+from ....glow_dialects.scalar import Expr, Primitive, apply, arguments, convert, maximum
+from ....semantics.cook_toom import KERNEL, Transforms, integer_transforms, winograd_transforms
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, Edge, choose_blocks, edges
@@ -47,19 +52,32 @@ def winograd_convolution(k: Kernel) -> None:
     (_WinogradInParts if has_parts(k.call) else _Winograd)(k).run()
 
 
+def _multiplies_words(machine: MachineDescription, call: Call) -> bool:
+    """Returns whether panels of the filter are what vectors of sums of pairs can have."""
+    return call.shape(2)[1] in (machine.lanes(32), machine.channel_block)
+
+
+@kernel(DotWinogradConvolutionOp, on=_multiplies_words)
+def dot_winograd_convolution(k: Kernel) -> None:
+    """Computes the formulas of `glow_cpu.dot_winograd_convolution`."""
+    _WinogradOfBytes(k).run()
+
+
 class _Winograd:
     in_parts = False
     """Whether the factors of products are parts of bf16."""
+    factor: Attribute = f32
+    """The element type of transformed tiles."""
 
     def __init__(self, k: Kernel):
         self.k = k
         self.tile = k.call.int("tile")
-        self.transforms = winograd_transforms(self.tile)
+        self.transforms = self._matrices()
         self.side = self.tile + KERNEL - 1
         self.x, self.filters, self.bias = k.operands
-        self.element = self.x.element
+        self.element = k.element
         self.n = Dim("n", self.x.shape[0])
-        self.pool = k.call.int("pool")
+        self.pool = self._pool()
         self.counts = [n * self.pool for n in k.result.shape[2:4]]
         self.lanes = self.x.shape[-1]
         self.outputs, self.block = self.bias.shape
@@ -77,17 +95,23 @@ class _Winograd:
         self.inputs = self._planes(*self._inputs())
         self.products = self._planes((self.outputs, self.blocks.tiles, self.block), self.element)
 
+    def _matrices(self) -> Transforms:
+        return winograd_transforms(self.tile)
+
+    def _pool(self) -> int:
+        return self.k.call.int("pool")
+
     @property
     def input_bytes(self) -> int:
         """The bytes of an element of the transformed input or filter."""
-        return element_bytes(self.element)
+        return element_bytes(self.factor)
 
     def _inputs(self) -> tuple[Sequence[int], Attribute]:
         """
         Returns the shape and the element type of the transformed input of a block, without the
         plane.
         """
-        return (self.x.shape[1], self.blocks.tiles, self.lanes), self.element
+        return (self.x.shape[1], self.blocks.tiles, self.lanes), self.factor
 
     def _planes(self, shape: Sequence[int], element: Attribute) -> View:
         """Returns an array [side^2, *shape] in scratch."""
@@ -125,9 +149,17 @@ class _Winograd:
         writes = [self.inputs[[i, c, window.tile, lane]] for i in range(self.side**2)]
         dims = (c, *window.tiles, lane)
         reads = tuple(window.reads(c))
-        results = tuple(window.transform(arguments(len(reads))))
-        body = Body(results, (self.element,) * len(results))
+        results = tuple(window.transform(self._factors(arguments(len(reads)))))
+        body = Body(results, (self.factor,) * len(results))
         self.k.nest(Nest(dims, tuple(writes), body, reads))
+
+    def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
+        """Returns elements of the input in the type in which they are transformed."""
+        return values
+
+    def _output(self, value: Expr) -> Expr:
+        """Returns an output, of what the transforms make of it."""
+        return value
 
     def _multiply(self, tiles: int) -> None:
         """
@@ -182,7 +214,7 @@ class _Winograd:
         *sums, bias = arguments(len(reads))
         lines = [sums[i::side] for i in range(side)]
         y = sandwich(by_column_pairs, self.transforms.outputs, lines)
-        values = [_largest(y, pool, i, j) + bias for i in rows for j in columns]
+        values = [self._output(_largest(y, pool, i, j)) + bias for i in rows for j in columns]
         self.k.finish_tile((o, *tiles, out), places, reads, values)
 
 
@@ -224,7 +256,7 @@ class _Window:
 
     def transform(self, values: Sequence[Expr]) -> list[Expr]:
         """Returns `B^T d B`, row by row."""
-        side, element = self.k.side, self.k.element
+        side, element = self.k.side, self.k.factor
         d: list[list[Expr | None]] = [[None] * side for _ in range(side)]
         for number, value in enumerate(values):
             d[number % self.seen[0]][number // self.seen[0]] = value
@@ -292,6 +324,48 @@ class _WinogradInParts(_Winograd):
         )
         products = replace(products, terms=2)
         self._sum(products, (p, o, t, out), (c, parts, lane))
+
+
+class _WinogradOfBytes(_Winograd):
+    """A Winograd convolution of bytes, whose transforms are words of 16 bits."""
+
+    factor = i16
+
+    def _matrices(self) -> Transforms:
+        return integer_transforms(self.tile)
+
+    def _pool(self) -> int:
+        return 1
+
+    def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
+        return [convert(value, i16) for value in values]
+
+    def _output(self, value: Expr) -> Expr:
+        """
+        Divides a sum by the square of the divisor, of which it is a multiple: by its odd part as a
+        multiplication by the inverse modulo 2^32, and by its power of two as a shift.
+        """
+        square = self.transforms.divisor**2
+        shift = (square & -square).bit_length() - 1
+        odd = square >> shift
+        if odd > 1:
+            value = value * pow(odd, -1, 1 << 32)
+        return apply(Primitive.SHIFT_RIGHT, value, shift) if shift else value
+
+    def _multiply(self, tiles: int) -> None:
+        """
+        Computes `products[p, o, k] = sum(inputs[p, c, 2 * g + m] * filters[p, o, c, g, k, m])` over
+        c, g and m.
+        """
+        p, o, t = self._places(tiles)
+        c, g, out = Dim("c", self.x.shape[1]), Dim("g", self.lanes // 2), Dim("k", self.block)
+        products = total(
+            Combine.ADD,
+            self.element,
+            self.inputs[[p, c, t, affine(g) * 2]],
+            self.filters[[p, o, c, g, out, 0]],
+        )
+        self._sum(replace(products, terms=2), (p, o, t, out), (c, g))
 
 
 def _in_block(tiles: Sequence[Dim], part: Sequence[Edge], width: int) -> Affine:

@@ -7,17 +7,17 @@ compare and convert differently. 16-bit floats are f32 in registers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import IntegerType, f32, i1
+from xdsl.dialects.builtin import IntegerType, f32, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....glow_dialects.elements import is_minifloat, is_narrow_storage, is_unsigned, storage_type
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine
-from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp, dot_kind
+from ....glow_dialects.glow_vec import DOT_RULES, DotKind, DotKindAttr, DotOp, RemOp, dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.minifloats import code_of
 from ....glow_dialects.scalar import Number, Primitive, fold_in_order
@@ -62,6 +62,8 @@ class ArithAlgebra:
         """Returns a primitive other than a conversion."""
         if kind is Primitive.MULTIPLY_ADD:
             return self.multiply_add(*args)
+        if kind in _DOTS:
+            return self._multiply_add_parts(_DOTS[kind], args)
         if kind is Primitive.SELECT:
             return Value(self.emitter.select(*(a.ssa for a in args)), args[1].element)
         if kind in _COMPARISONS:
@@ -86,6 +88,30 @@ class ArithAlgebra:
         operands = (a.ssa, b.ssa, acc.ssa)
         kind = vector.FMAOp if lanes_of(a.ssa) > 1 else math.FmaOp
         return Value(self.emitter.op(kind, operands, acc.ssa.type), acc.element)
+
+    def _multiply_add_parts(self, kind: DotKind, args: Sequence[Value]) -> Value:
+        """Returns the sum of products of the parts of integers of 32 bits."""
+        rule = DOT_RULES[kind]
+        count = self.lanes * 32 // bits(rule.sum)
+        if self.lanes == 1 or count not in rule.lanes:
+            return _PARTS[kind](self, *args)
+        a, b, acc = (v.ssa for v in args)
+        factors = [self.emitter.bitcast(v, rule.element, rule.terms * count) for v in (a, b)]
+        total = acc if rule.sum == i32 else self.emitter.bitcast(acc, rule.sum, count)
+        properties: dict[str, Attribute] = {"kind": DotKindAttr(kind)}
+        ssa = self.emitter.op(DotOp, (total, *factors), total.type, properties)
+        if rule.sum != i32:
+            ssa = self.emitter.bitcast(ssa, i32, self.lanes)
+        return Value(ssa, args[2].element)
+
+    def field(self, value: Value, start: int, width: int, signed: bool) -> Value:
+        """Returns the bits of integers of 32 bits from a place on."""
+        left, right = (self.number(n, value.element) for n in (32 - width - start, 32 - width))
+        value = self.apply(Primitive.SHIFT_LEFT, (value, left))
+        value = self.apply(Primitive.SHIFT_RIGHT, (value, right))
+        if signed:
+            return value
+        return self.apply(Primitive.AND, (value, self.number(2**width - 1, value.element)))
 
     def dot(self, a: Value, b: Value, acc: Value, terms: int) -> Value:
         """Returns `acc` plus, in each lane, the products of `terms` neighbours of `a` and `b`."""
@@ -219,6 +245,40 @@ class ArithAlgebra:
         return _COMPOSED[kind](self.emitter, args, unsigned)
 
 
+def _sum_of_halves(e: ArithAlgebra, a: Value, b: Value, acc: Value) -> Value:
+    """Returns `acc` plus the products of signed halves."""
+    for place in (0, 16):
+        parts = [e.field(v, place, 16, True) for v in (a, b)]
+        acc = e.apply(Primitive.ADD, (acc, e.apply(Primitive.MUL, parts)))
+    return acc
+
+
+def _sums_of_bytes(e: ArithAlgebra, a: Value, b: Value, acc: Value) -> Value:
+    """Returns, in each half, `acc` plus the saturated sum of products of two bytes."""
+    halves: list[Value] = []
+    for half in (0, 16):
+        products = [
+            e.apply(Primitive.MUL, (e.field(a, at, 8, False), e.field(b, at, 8, True)))
+            for at in (half, half + 8)
+        ]
+        total = e.apply(Primitive.ADD, products)
+        for kind, bound in ((Primitive.MAXIMUM, -(2**15)), (Primitive.MINIMUM, 2**15 - 1)):
+            total = e.apply(kind, (total, e.number(bound, acc.element)))
+        total = e.apply(Primitive.ADD, (total, e.field(acc, half, 16, True)))
+        halves.append(e.field(total, 0, 16, False))
+    high = e.apply(Primitive.SHIFT_LEFT, (halves[1], e.number(16, acc.element)))
+    return e.apply(Primitive.OR, (halves[0], high))
+
+
+_DOTS = {
+    Primitive.MULTIPLY_ADD_PAIRS: DotKind.MADD,
+    Primitive.MULTIPLY_ADD_BYTES: DotKind.MADDUBS,
+}
+_PARTS: Mapping[DotKind, Callable[[ArithAlgebra, Value, Value, Value], Value]] = {
+    DotKind.MADD: _sum_of_halves,
+    DotKind.MADDUBS: _sums_of_bytes,
+}
+"""The same sums for numbers of lanes that `glow_vec.dot` lacks."""
 _EITHER_ZERO = {Primitive.MAXIMUM, Primitive.MINIMUM}
 _COMPARISONS = {Primitive.EQ, Primitive.LT, Primitive.LE}
 _FLOAT: dict[Primitive, type[Operation]] = {

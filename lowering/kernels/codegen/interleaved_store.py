@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Dim
-from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.nest import RECORDS, Nest
 from .emit import Emitter
-
-_FIELDS = (2, 4)
 
 
 def interleaves(nest: Nest, dim: Dim | None) -> bool:
@@ -25,7 +23,7 @@ def interleaves(nest: Nest, dim: Dim | None) -> bool:
         return False
     first, *others = nest.writes
     count = len(nest.writes)
-    if dim is None or count not in _FIELDS:
+    if dim is None or count not in RECORDS:
         return False
     if nest.in_place or nest.raw or nest.reduction is not None:
         return False

@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.schedule import Split
-from ..threads.split import Share, TileSpan, UnitGroup, groups_of, weight_of
+from ..threads.split import Share, TileOrder, TileSpan
 from .emit import Emitter
 
 Loop = tuple[Dim, Sequence[TileSpan]]
@@ -66,36 +66,58 @@ class LoopDriver:
     def _divided(self, position: P, split: Split) -> Iterator[P]:
         """Yields the tiles of the loops of a split, as far as they are this thread's."""
         assert self.share is not None
-        groups = groups_of([spans for _, spans in self.loops[split.first : split.last + 1]])
-        if split.together:
-            for first, end in self.share(weight_of(groups)):
-                for group in groups:
-                    units = self._units_below(first, group), self._units_below(end, group)
-                    yield from self._units(position, split, group, *units)
-            return
-        for group in groups:
-            for first, end in self.share(group.units):
-                yield from self._units(position, split, group, first, end)
+        order = TileOrder([spans for _, spans in self.loops[split.first : split.last + 1]])
+        for first, end in self.share(order.units):
+            if order.is_uniform:
+                yield from self._units(position, split, order, first, end)
+            else:
+                yield from self._between(position, split, order, 0, (first, end))
 
     def _units(
-        self, position: P, split: Split, group: UnitGroup, first: SSAValue, end: SSAValue
+        self, position: P, split: Split, order: TileOrder, first: SSAValue, end: SSAValue
     ) -> Iterator[P]:
-        """Yields the tiles of units `first` to `end - 1` of a group."""
-        sizes = [span.tiles for span in group.spans]
-        for numbers in self.emitter.loop_units(sizes, first, end):
+        """Yields the places of tiles `first` to `end - 1` of loops that have one span each."""
+        spans = [span for (span,) in order.loops]
+        for numbers in self.emitter.loop_units([s.tiles for s in spans], first, end):
             at = position
-            for i, (span, number) in enumerate(zip(group.spans, numbers, strict=True)):
+            for i, (span, number) in enumerate(zip(spans, numbers, strict=True)):
                 start = number if isinstance(number, int) else self._scaled(number, span.step)
                 at = at.at(self.loops[split.first + i][0], span, start)
             yield from self.tiles(at, split.last + 1)
 
-    def _units_below(self, weight: SSAValue, group: UnitGroup) -> SSAValue:
-        """Returns `group.units_below(weight)`"""
-        e, ahead = self.emitter, group.start - group.weight + 1
-        reached = e.binary(arith.SubiOp, weight, e.index(ahead))
-        reached = e.binary(arith.MaxSIOp, reached, e.index(0))
-        units = e.binary(arith.DivUIOp, reached, e.index(group.weight))
-        return e.binary(arith.MinSIOp, units, e.index(group.units))
+    def _between(
+        self, position: P, split: Split, order: TileOrder, level: int, bounds: Sequence[SSAValue]
+    ) -> Iterator[P]:
+        """
+        Yields the places of tiles that begin between two places of the loops from a level on.
+        """
+        e, inner, start = self.emitter, order.elements(level + 1), 0
+        innermost = split.first + level == split.last
+        for span in order.loops[level]:
+            tile = span.elements * inner
+            # of an outer tile, the first inner ones may be before the first bound
+            first = self._quotient(bounds[0], start, tile, up=innermost)
+            end = self._quotient(bounds[1], start, tile, up=True)
+            count = e.index(span.tiles)
+            limits = [e.binary(arith.MinSIOp, n, count) for n in (first, end)]
+            for found in e.loop_between(limits[0], limits[1], 1):
+                number = 0 if span.tiles == 1 else found
+                at = number if isinstance(number, int) else self._scaled(number, span.step)
+                placed = position.at(self.loops[split.first + level][0], span, at)
+                if innermost:
+                    yield from self.tiles(placed, split.last + 1)
+                    continue
+                before = self._scaled(found, tile)
+                rests = [e.binary(arith.SubiOp, bound, before) for bound in bounds]
+                inside = [self._quotient(rest, start, span.elements, up=True) for rest in rests]
+                yield from self._between(placed, split, order, level + 1, inside)
+            start += span.tiles * tile
+
+    def _quotient(self, value: SSAValue, start: int, divisor: int, up: bool) -> SSAValue:
+        """Returns `(value - start) / divisor`, rounded up or down; 0 for values below `start`."""
+        e = self.emitter
+        ahead = e.binary(arith.SubiOp, value, e.index(start - (divisor - 1 if up else 0)))
+        return e.binary(arith.DivUIOp, e.binary(arith.MaxSIOp, ahead, e.index(0)), e.index(divisor))
 
     def _scaled(self, number: SSAValue, step: int) -> SSAValue:
         if step == 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import vector
+from xdsl.dialects import arith, vector
 from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access
@@ -39,8 +39,14 @@ class TileReduction:
         """Whether lanes run over a reduced dimension, so that a result is one lane."""
         self._loops = schedule.reduced if isinstance(schedule, Reducing) else ()
         lines = schedule.prefetch_lines if isinstance(schedule, Reducing) else None
-        self.prefetched = () if lines is None else lines.accesses(nest)
-        """The elements that each step prefetches."""
+        far = schedule.prefetch_distance if isinstance(schedule, Reducing) else {}
+        self._lines = () if lines is None else lines.accesses(nest)
+        """Elements of which each step prefetches one."""
+        self._far = tuple(
+            Access(self._of.reads[n].buffer, self._of.reads[n].place + d) for n, d in far.items()
+        )
+        """Elements that each step prefetches, as many as it reads."""
+        self.prefetched = (*self._lines, *self._far)
         self.starts_with_operand = self._of.adds_operand and not self._across
         self._loaded: Loaded | None = None
 
@@ -54,7 +60,7 @@ class TileReduction:
             inner = tile.points([self._schedule.vector], self._schedule)
         spread = [{**p, **q} for p in self._rows(points) for q in inner]
         first = 0 if tile.has_sums is None else 1  # the loop over chunks is further outside
-        start = replace(tile, revisited=None)
+        start = replace(self._prefetching_inside(tile, spread), revisited=None)
         accumulators = self._reduced(first, start, spread, self._starts(tile, spread))
         if not self._across:
             return [Value(a, self._of.element) for a in accumulators]
@@ -64,6 +70,22 @@ class TileReduction:
         totals = [across.total(group) for group in groups]
         n = self._narrow.lanes
         return [across.of_rows(totals[i : i + n]) for i in range(0, len(totals), n)]
+
+    def _prefetching_inside(self, tile: Tile, points: Sequence[Point]) -> Tile:
+        """
+        Returns a tile whose steps prefetch no element behind the end of a buffer. No page may be
+        there, and looking for one takes as long as a hundred prefetches that find theirs.
+        """
+        e, places = self._wide.emitter, dict(tile.places)
+        for access in self.prefetched:
+            place = places[access]
+            reach = offset_of(access, {dim: dim.size - 1 for dim in self._loops})
+            reach += max(offset_of(access, point) for point in points)
+            most = access.buffer.high - access.buffer.low - 1 - reach - place.constant
+            if place.dynamic is not None and most + place.constant >= 0:
+                inside = e.binary(arith.MinSIOp, place.dynamic, e.index(most))
+                places[access] = replace(place, dynamic=inside)
+        return replace(tile, places=places)
 
     def _rows(self, points: Sequence[Point]) -> Sequence[Point]:
         """Returns the points whose results become the lanes of those at `points`."""
@@ -127,11 +149,10 @@ class TileReduction:
             if mask is not None:
                 new = self._wide.emitter.select(mask, new, accumulator)
             results.append(new)
-        far = self._schedule.prefetch_distance if isinstance(self._schedule, Reducing) else {}
-        for number, distance in far.items():
-            self._prefetch_points(tile, self._of.reads[number], points, distance)
+        for access in self._far:
+            self._prefetch_points(tile, access, points, 0)
         start = {d: elements.start for d, elements in tile.elements.items()}
-        for access in self.prefetched:
+        for access in self._lines:
             tile.memory.prefetch(access, tile.places[access], offset_of(access, start), 2)
         return results
 

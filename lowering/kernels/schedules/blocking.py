@@ -96,6 +96,11 @@ def repays_unpacking(rows: int) -> bool:
     return rows >= TIMINGS.least_unpacked_rows
 
 
+def words_together(words: int) -> int:
+    """Returns how many words of a block of weights a step of a reduction unpacks."""
+    return max(n for n in range(1, TIMINGS.most_words_together + 1) if words % n == 0)
+
+
 def rows_of_panels(machine: MachineDescription, rows: int, terms: int) -> int:
     """
     Returns how many of `rows` rows meet a panel before the next one, in blocks of about the same

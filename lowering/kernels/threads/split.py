@@ -4,15 +4,16 @@ The division of the tiles of a nest between threads.
 The loops over tiles of neighbouring dimensions form one range of units. Thread `t` of `n` has the
 units `t * units / n` to `(t + 1) * units / n - 1`. Of much work, it leaves the end of its part to
 any thread that is ready. All threads run the loops outside of these. If tiles of different sizes
-have different code, either the units of each code are divided, or all of them as one range, in
-which a unit counts as many as it has elements. The time of the thread with the most work decides.
+have different code, the range is that of their elements, and a tile is part of the portion in which
+it begins. Each thread visits its tiles in the order of the loops, because data that one loop brings
+into the caches is for the next one. The time of the thread with the most work decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -80,41 +81,45 @@ def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[TileSpan]:
 
 
 @dataclass(frozen=True)
-class UnitGroup:
-    """Units that have the same code: one span of each loop of a split."""
+class TileOrder:
+    """
+    The tiles of nested loops, in the order in which one thread visits them. The place of a tile is
+    the number of elements of the tiles before it.
+    """
 
-    spans: tuple[TileSpan, ...]
-    start: int
-    """The weight of all groups before this one."""
+    loops: Sequence[Sequence[TileSpan]]
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all tiles have the same code."""
+        return all(len(spans) == 1 for spans in self.loops)
+
+    @property
+    def tiles(self) -> int:
+        return prod(sum(s.tiles for s in spans) for spans in self.loops)
 
     @property
     def units(self) -> int:
-        return prod(s.tiles for s in self.spans)
+        """The range that threads divide: tiles, or elements if tiles differ."""
+        return self.tiles if self.is_uniform else self.elements()
 
-    @property
-    def weight(self) -> int:
-        """The elements of a unit."""
-        return prod(s.elements for s in self.spans)
+    def elements(self, level: int = 0) -> int:
+        """Returns the elements of all tiles of the loops from a level on."""
+        return prod(sum(s.tiles * s.elements for s in spans) for spans in self.loops[level:])
 
-    def units_below(self, weight: int) -> int:
+    def begun(self, place: int, level: int = 0) -> int:
         """
-        Returns how many units start below a weight, counted from the start of the first group.
+        Returns the elements of the tiles, of the loops from a level on, that begin before a place.
         """
-        return min(max(0, weight - self.start + self.weight - 1) // self.weight, self.units)
-
-
-def groups_of(spans: Sequence[Sequence[TileSpan]]) -> list[UnitGroup]:
-    """Returns the groups of loops with these spans, in order."""
-    groups, start = [], 0
-    for combination in product(*spans):
-        group = UnitGroup(combination, start)
-        start += group.units * group.weight
-        groups.append(group)
-    return groups
-
-
-def weight_of(groups: Sequence[UnitGroup]) -> int:
-    return groups[-1].start + groups[-1].units * groups[-1].weight
+        if level == len(self.loops):
+            return 1 if place > 0 else 0
+        found, inner = 0, self.elements(level + 1)
+        for span in self.loops[level]:
+            tile = span.elements * inner
+            tiles, rest = divmod(min(max(0, place), span.tiles * tile), tile)
+            found += tiles * tile + span.elements * self.begun(-(-rest // span.elements), level + 1)
+            place -= span.tiles * tile
+        return found
 
 
 def portions_of(units: int, threads: int) -> tuple[int, int]:
@@ -145,38 +150,40 @@ def choose_split(
         return None
     best, least = None, work
     for first in range(len(spans)):
+        outer = prod(d.size for d in schedule.order[:first])
+        # in each iteration of an outer loop, tickets would cost more than they gain
+        drawn = first == 0 and work >= TIMINGS.least_drawn_cycles
         for last in range(first, len(spans)):
-            groups = groups_of(spans[first : last + 1])
+            order = TileOrder(spans[first : last + 1])
             covered = prod(d.size for d in schedule.order[first : last + 1])
-            outer = prod(d.size for d in schedule.order[:first])
-            for together in (False, True) if len(groups) > 1 else (False,):
-                share, units = _most(groups, threads, together)
-                # to find the places of units; inner loops start anew in each outer iteration
-                overhead = units * (last - first) + len(groups) * (together + (first > 0))
-                time = work * share / covered + overhead * outer * TIMINGS.unit_cycles
-                # in each iteration of an outer loop, tickets would cost more than they gain
-                drawn = first == 0 and work >= TIMINGS.least_drawn_cycles
-                split = Split(first, last, together, drawn)
-                cut = together or all(portions_of(g.units, threads)[1] for g in groups)
-                if drawn and not cut:
-                    time += work * TIMINGS.interruption_share
-                if time < least:
-                    best, least = split, time
+            # inner loops start anew in each outer iteration
+            overhead = (_places(order, threads) + (first > 0)) * outer
+            time = work * _most(order, threads) / covered + overhead * TIMINGS.unit_cycles
+            if drawn and not portions_of(order.tiles, threads)[1]:
+                time += work * TIMINGS.interruption_share
+            if time < least:
+                best, least = Split(first, last, drawn), time
     return best
 
 
-def _most(groups: Sequence[UnitGroup], threads: int, together: bool) -> tuple[int, int]:
-    """Returns elements and units of the thread that has most of them."""
-    if not together:
-        most = [-(-g.units // threads) for g in groups]
-        return sum(n * g.weight for n, g in zip(most, groups, strict=True)), sum(most)
-    total, shares = weight_of(groups), []
-    for t in range(threads):
-        low, high = t * total // threads, (t + 1) * total // threads
-        units = [g.units_below(high) - g.units_below(low) for g in groups]
-        elements = sum(n * g.weight for n, g in zip(units, groups, strict=True))
-        shares.append((elements, sum(units)))
-    return max(shares)
+def _most(order: TileOrder, threads: int) -> int:
+    """Returns the elements of the thread that has most of them."""
+    if order.is_uniform:
+        return -(-order.tiles // threads) * (order.elements() // order.tiles)
+    total = order.elements()
+    begun = [order.begun(t * total // threads) for t in range(threads + 1)]
+    return max(end - start for start, end in pairwise(begun))
+
+
+def _places(order: TileOrder, threads: int) -> int:
+    """Returns how many places of tiles, or bounds of loops over them, a thread computes."""
+    if order.is_uniform:
+        return -(-order.tiles // threads) * (len(order.loops) - 1)
+    entered, found = 1, 0
+    for spans in order.loops:
+        found += -(-entered // threads) * 2 * len(spans)
+        entered *= sum(s.tiles for s in spans)
+    return found
 
 
 def _cycles(nest: Nest, schedule: VectorSchedule) -> float:

@@ -26,6 +26,8 @@ func.func @arithmetic(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %i: tensor<4xi32
   %round_even = glow.round_even %a : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %sign = glow.sign %i : (tensor<4xi32>) -> tensor<4xi32>
   %fused = glow.multiply_add %a, %b, %a : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %pairs = glow.multiply_add_pairs %i, %i, %i : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %bytes = glow.multiply_add_bytes %i, %i, %i : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   func.return
 }
 
@@ -52,6 +54,8 @@ func.func @arithmetic(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %i: tensor<4xi32
 // CHECK-NEXT:     %round_even = glow.round_even %a : (tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:     %sign = glow.sign %i : (tensor<4xi32>) -> tensor<4xi32>
 // CHECK-NEXT:     %fused = glow.multiply_add %a, %b, %a : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:     %pairs = glow.multiply_add_pairs %i, %i, %i : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+// CHECK-NEXT:     %bytes = glow.multiply_add_bytes %i, %i, %i : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

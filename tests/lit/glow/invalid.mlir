@@ -425,6 +425,12 @@
 
 // -----
 
+// CHECK: 'glow.multiply_add_pairs' op (%r): expected elements of i32, found tensor<4xf32>
+%x = "test.op"() : () -> tensor<4xf32>
+%r = glow.multiply_add_pairs %x, %x, %x : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
 // CHECK: 'glow.multiply_add' op (%r): expected operand 2 with elements f32, found tensor<4xi32>
 %x = "test.op"() : () -> tensor<4xf32>
 %i = "test.op"() : () -> tensor<4xi32>

@@ -27,3 +27,9 @@
 // CHECK: 'glow.block_quantized_matmul' op (%r): expected 5x3 zero points, found tensor<5x1xui8>
 %x, %w, %s, %z = "test.op"() : () -> (tensor<2x40xf32>, tensor<5x3x8xui8>, tensor<5x3xf32>, tensor<5x1xui8>)
 %r = glow.block_quantized_matmul %x, %w, %s, %z bits 4 : (tensor<2x40xf32>, tensor<5x3x8xui8>, tensor<5x3xf32>, tensor<5x1xui8>) -> tensor<2x5xf32>
+
+// -----
+
+// CHECK: 'glow.block_quantized_matmul' op (%r): expected input_bits to be 8, 16 or 32, found 4
+%x, %w, %s, %z = "test.op"() : () -> (tensor<2x40xf32>, tensor<5x3x8xui8>, tensor<5x3xf32>, tensor<1x1xui8>)
+%r = glow.block_quantized_matmul %x, %w, %s, %z bits 4 input_bits 4 : (tensor<2x40xf32>, tensor<5x3x8xui8>, tensor<5x3xf32>, tensor<1x1xui8>) -> tensor<2x5xf32>

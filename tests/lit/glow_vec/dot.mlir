@@ -52,3 +52,20 @@ func.func @pairs(%x: memref<8xi16>, %y: memref<4xi32>) {
 // IR: mul <8 x i32>
 // IR: shufflevector <8 x i32> {{.*}} <4 x i32> <i32 0, i32 2, i32 4, i32 6>
 // IR: shufflevector <8 x i32> {{.*}} <4 x i32> <i32 1, i32 3, i32 5, i32 7>
+
+// Pairs of bytes are products in 32 bits whose sums saturate to 16 bits.
+func.func @saturated(%x: memref<16xi8>, %y: memref<8xi16>) {
+  %c0 = arith.constant 0 : index
+  %a = vector.load %x[%c0] : memref<16xi8>, vector<16xi8>
+  %s = vector.load %y[%c0] : memref<8xi16>, vector<8xi16>
+  %r = glow_vec.dot maddubs %s, %a, %a : vector<8xi16>, vector<16xi8>
+  vector.store %r, %y[%c0] : memref<8xi16>, vector<8xi16>
+  func.return
+}
+
+// IR-LABEL: @saturated(
+// IR: zext <8 x i8> {{.*}} to <8 x i32>
+// IR: sext <8 x i8> {{.*}} to <8 x i32>
+// IR: call <8 x i32> @llvm.smax.v8i32
+// IR: call <8 x i32> @llvm.smin.v8i32
+// IR: trunc <8 x i32> {{.*}} to <8 x i16>

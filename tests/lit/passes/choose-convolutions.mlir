@@ -2,6 +2,8 @@
 // RUN: glow-opt %s --choose-convolutions --split-input-file | filecheck %s --check-prefix=AUTO
 // RUN: glow-opt %s --set-machine="has-bf16-tiles=true l2-bytes=2097152" --choose-convolutions --split-input-file | filecheck %s --check-prefix=TILES
 // RUN: glow-opt %s --choose-convolutions="algorithm=product" --split-input-file | filecheck %s --check-prefix=PRODUCT
+// RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16" --choose-convolutions --split-input-file | filecheck %s --check-prefix=BYTES
+// RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16 int8-dots=vpdpbusd" --choose-convolutions --split-input-file | filecheck %s --check-prefix=VNNI
 // RUN: glow-opt %s --choose-convolutions="algorithm=direct" --split-input-file | filecheck %s --check-prefix=DIRECT
 
 // The filter [1, 2, 1] x [1, 0, -1] transformed for tiles of 2 x 2: G = [[-1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]].
@@ -141,3 +143,37 @@ func.func @few_filters(%x: tensor<8x64x9x9xf32>, %w: tensor<64x64x3x3xf32>, %v: 
 // PRODUCT-LABEL: @few_filters(
 // PRODUCT:       glow.matmul
 // PRODUCT:       glow.convolution {{.*}} group 2
+
+// -----
+
+// Convolutions of bytes by pairs of words have exact Winograd convolutions, where registers are few and no instruction multiplies bytes.
+func.func @bytes(%x: tensor<1x8x58x58x8xui8>, %b: tensor<8x8xi32>) -> tensor<1x8x56x56x8xi32> {
+  %f = glow.constant #glow.blob<"filter.bin", 0, 36864> : tensor<8x8x3x3x4x8x2xi8>
+  %y = glow_cpu.dot_convolution %x, %f, %b : (tensor<1x8x58x58x8xui8>, tensor<8x8x3x3x4x8x2xi8>, tensor<8x8xi32>) -> tensor<1x8x56x56x8xi32>
+  func.return %y : tensor<1x8x56x56x8xi32>
+}
+
+// The range of 64 channels of any bytes is small enough, so the file is not read.
+// BYTES-LABEL: @bytes(
+// BYTES-NEXT:  %f = glow.constant #glow.blob<"memory:f#{{[0-9]+}}", 0, 294912> : tensor<36x8x8x4x8x2xi16>
+// BYTES-NEXT:  %y = glow_cpu.dot_winograd_convolution %x, %f, %b tile 4 : (tensor<1x8x58x58x8xui8>, tensor<36x8x8x4x8x2xi16>, tensor<8x8xi32>) -> tensor<1x8x56x56x8xi32>
+// VNNI-LABEL: @bytes(
+// VNNI:        glow_cpu.dot_convolution
+// AUTO-LABEL: @bytes(
+// AUTO:        glow_cpu.dot_convolution
+// DIRECT-LABEL: @bytes(
+// DIRECT:      glow_cpu.dot_convolution
+
+// -----
+
+// 1 x 1, and a stride.
+func.func @bytes_by_definition(%x: tensor<1x8x58x58x8xui8>, %b: tensor<8x8xi32>) -> (tensor<1x8x58x58x8xi32>, tensor<1x8x28x28x8xi32>) {
+  %f = glow.constant #glow.blob<"filter.bin", 0, 4096> : tensor<8x8x1x1x4x8x2xi8>
+  %y = glow_cpu.dot_convolution %x, %f, %b : (tensor<1x8x58x58x8xui8>, tensor<8x8x1x1x4x8x2xi8>, tensor<8x8xi32>) -> tensor<1x8x58x58x8xi32>
+  %g = glow.constant #glow.blob<"filter.bin", 0, 36864> : tensor<8x8x3x3x4x8x2xi8>
+  %z = glow_cpu.dot_convolution %x, %g, %b strides [2, 2] : (tensor<1x8x58x58x8xui8>, tensor<8x8x3x3x4x8x2xi8>, tensor<8x8xi32>) -> tensor<1x8x28x28x8xi32>
+  func.return %y, %z : tensor<1x8x58x58x8xi32>, tensor<1x8x28x28x8xi32>
+}
+
+// BYTES-LABEL: @bytes_by_definition(
+// BYTES-NOT:   winograd

@@ -59,7 +59,7 @@ DEFAULTS = {
     "glow.gather_elements": "kernel meaning work",
     "glow.arg_max": "kernel meaning work",
     "glow.arg_min": "kernel meaning work",
-    "glow.top_indices": "kernel meaning work",
+    "glow.top_indices": "meaning work",
     "glow.cum_sum": "",
     "glow.cum_prod": "",
     "glow.softmax": "batch shapes",

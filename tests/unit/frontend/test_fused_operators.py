@@ -191,6 +191,32 @@ def test_weights_of_a_few_bits(rng: np.random.Generator) -> None:
     check(narrow(rng, (5,), 64, 16, 16, 2))
 
 
+@pytest.mark.parametrize(("bits", "level", "width"), [(4, 4, 8), (2, 4, 8), (8, 4, 16), (4, 2, 16)])
+def test_rounded_inputs(bits: int, level: int, width: int, rng: np.random.Generator) -> None:
+    """
+    Compares with an exact product. Half a step of the largest number of each block is the bound of
+    what a number of the input may be rounded by.
+    """
+    block, columns, blocks = 64, 19, 3
+    case = narrow(rng, (3,), block * blocks, columns, block, bits)
+    x, scales = case.inputs["x"] * rng.uniform(0.1, 9, block * blocks), case.weights["s"]
+    x = x.astype(np.float32)
+    x[1, :block] = 0
+    words = case.weights["w"].reshape(columns, -1)
+    numbers = words[:, :, None] >> np.arange(0, 8, bits, dtype=np.uint8) & (2**bits - 1)
+    centred = numbers.reshape(columns, blocks, block).astype(np.float64) - 2 ** (bits - 1)
+    matrix = centred * scales[:, :, None]
+    by_block = x.reshape(3, blocks, block)
+    want = np.einsum("rbk,cbk->rc", by_block, matrix)
+    steps = np.abs(by_block).max(-1) / (2 ** (width - 1) - 1)
+    bound = np.einsum("rb,cb->rc", steps / 2, np.abs(matrix).sum(-1))
+    case.attributes["accuracy_level"] = level
+    (found,) = glow.compile(case.model(), cache=False)(x)
+    error = np.abs(found - want)
+    assert (error <= bound + 1e-5 * np.abs(want).max()).all()
+    assert error.max() > 0.01 * bound.max()  # the input is rounded
+
+
 def test_weights_stay_packed(rng: np.random.Generator) -> None:
     compiled = glow.compile(narrow(rng, (1,), 512, 256, 32, 4).model(), cache=False)
     scales = 256 * 16 * 4
@@ -206,6 +232,9 @@ def test_what_is_refused(rng: np.random.Generator) -> None:
         glow.compile(
             Case("MatMulNBits", case.inputs, groups, order, attributes=case.attributes).model()
         )
+    level = {**case.attributes, "accuracy_level": 5}
+    with pytest.raises(ModelError, match="expected accuracy_level to be 0 to 4, found 5"):
+        glow.compile(Case("MatMulNBits", case.inputs, case.weights, attributes=level).model())
     wrong = {**case.attributes, "N": 9}
     with pytest.raises(ModelError, match=r"expected input 1 of 9x2x8 elements, found .*8x2x8"):
         glow.compile(Case("MatMulNBits", case.inputs, case.weights, attributes=wrong).model())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from glow.glow_dialects.glow import indexing as g
 from glow.glow_dialects.glow.base import Node
+from glow.glow_dialects.glow.embedding import EmbeddingBagOp, FusedEmbeddingBagOp
 from glow.tests.support.operator_kernels import check
 from glow.tests.support.oracle import run_node
 
@@ -57,6 +58,27 @@ def test_nan_is_larger_than_all_numbers():
     x = np.array([1, np.nan, np.inf, np.nan, -2], np.float32)
     assert both(g.TopIndicesOp, x, axis=0, k=5).tolist() == [1, 3, 2, 0, 4]
     assert both(g.TopIndicesOp, x, axis=0, k=5, smallest=True).tolist() == [4, 0, 2, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "k"),
+    [
+        *((np.float32, 107, 5), (np.float16, 131, 107), (np.float64, 59, 3), (np.int64, 71, 71)),
+        *((np.uint32, 257, 1), (np.uint64, 67, 13), (np.int8, 53, 9)),
+    ],
+    ids=str,
+)
+def test_top_of_many(rng: np.random.Generator, dtype: Any, size: int, k: int):
+    x = rng.integers(-9, 9, (2, size, 3)).astype(dtype)
+    if x.dtype.kind == "f":
+        x[rng.integers(0, 5, x.shape) == 0] = np.nan
+        x[rng.integers(0, 5, x.shape) == 0] = -0.0
+    if x.dtype.kind in "iu":
+        x[0, :2, 0] = np.iinfo(dtype).min, np.iinfo(dtype).max
+    for smallest in (False, True):
+        both(g.TopIndicesOp, x, axis=1, k=k, smallest=smallest)
+    wanted = np.argsort(x, 1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(run_node(g.TopIndicesOp, x, axis=1, k=k, smallest=True), wanted)
 
 
 @pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
@@ -114,3 +136,16 @@ def test_scatter_of_nothing(rng: np.random.Generator):
     data = rng.standard_normal((3, 4)).astype(np.float32)
     found = both(g.ScatterOp, data, np.zeros(0, np.int64), np.zeros((0, 4), np.float32))
     np.testing.assert_array_equal(found, data)
+
+
+def test_rows_of_bags_count_from_the_end(rng: np.random.Generator):
+    data = rng.standard_normal((7, 5)).astype(np.float32)
+    indices, bags = np.array([-1, 3, -7, 9, -20]), np.array([0, -1, -3, 5, -9])
+    weights = rng.standard_normal(5).astype(np.float32)
+    found = both(EmbeddingBagOp, data, indices, weights, bags, count=3)
+    wanted = np.zeros((3, 5))
+    for row, bag, weight in zip((6, 3, 0, 6, 0), (0, 2, 0, 2, 0), weights, strict=True):
+        wanted[bag] += data[row].astype(np.float64) * weight
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)
+    fused = rng.integers(0, 120, (7, 12)).astype(np.uint8)
+    both(FusedEmbeddingBagOp, fused, indices, weights, bags, count=3, bits=4, half=True)

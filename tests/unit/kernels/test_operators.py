@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from glow.glow_dialects.glow import NODES, DataParallel, Node
+from glow.glow_dialects.glow.arithmetic import MultiplyAddBytesOp, MultiplyAddPairsOp
 from glow.glow_dialects.glow.constant import SplatOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.logic import (
@@ -302,6 +303,13 @@ def test_data_parallel(operator: type[Node]):
             if operator in (ShiftLeftOp, ShiftRightOp):
                 arrays[1] = np.abs(arrays[1]) % (8 * arrays[1].itemsize)
             check(operator, *arrays, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("operator", [MultiplyAddPairsOp, MultiplyAddBytesOp])
+def test_products_of_the_parts_of_integers(operator: type[Node], rng: np.random.Generator):
+    """Compares whole vectors, and single numbers, which have no instruction."""
+    for count in (1, 83):
+        check(operator, *rng.integers(-(2**31), 2**31, (3, count)).astype(np.int32), tolerance=0)
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda o: o.name)

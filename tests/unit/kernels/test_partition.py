@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+
 from glow.glow_dialects.elements import strided_memref
 from glow.glow_dialects.glow_inst.memory import AllocActivationOp, TensorViewOp
 from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View
@@ -12,13 +16,12 @@ from glow.lowering.kernels.threads.divided_loops import divided_loops
 from glow.lowering.kernels.threads.hazards import Hazards, MemoryUse, Region, any_meet
 from glow.lowering.kernels.threads.split import (
     Split,
+    TileOrder,
     TileSpan,
     busy,
     choose_split,
-    groups_of,
     is_balanced,
     portions_of,
-    weight_of,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,11 +79,11 @@ def test_little_work_is_for_one_thread():
     assert choose_split(*elementwise(8, 8), 2) is None
 
 
-def test_tiles_of_different_code_are_divided_together_if_they_are_few():
+def test_tiles_of_different_code_are_one_range():
     nest, schedule, spans = elementwise(3, 40, 51)
     listed = [TileSpan(0, 1, 1, range(start, start + 10)) for start in range(0, 40, 10)]
     tile = [TileSpan(0, 51, 51)]
-    assert choose_split(nest, schedule, [spans[0], listed, tile], 4) == Split(0, 1, True)
+    assert choose_split(nest, schedule, [spans[0], listed, tile], 4) == Split(0, 1)
     assert choose_split(nest, schedule, [spans[0], listed, tile], 3) == Split(0, 0)
 
 
@@ -100,14 +103,20 @@ def test_tiles_of_different_code_are_divided_together_if_they_are_few():
     ),
     st.integers(1, 7),
 )
-def test_threads_together_have_every_unit_once(spans: list[list[TileSpan]], threads: int):
-    groups = groups_of(spans)
-    total = weight_of(groups)
-    bounds = [t * total // threads for t in range(threads + 1)]
-    for group in groups:
-        below = [group.units_below(b) for b in bounds]
-        assert below == sorted(below)
-        assert (below[0], below[-1]) == (0, group.units)
+def test_a_portion_has_the_tiles_that_begin_in_it(spans: list[list[TileSpan]], threads: int):
+    order = TileOrder(spans)
+    sizes = [prod(s.elements for s in tile) for tile in tiles_in_order(spans)]
+    assert (order.tiles, order.elements()) == (len(sizes), sum(sizes))
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    for thread in range(threads + 1):
+        place = thread * sum(sizes) // threads
+        begun = [size for start, size in zip(starts, sizes, strict=True) if start < place]
+        assert order.begun(place) == sum(begun)
+
+
+def tiles_in_order(spans: list[list[TileSpan]]) -> Iterator[tuple[TileSpan, ...]]:
+    """Yields the spans of each tile of nested loops, in the order of the loops."""
+    return product(*[[s for s in loop for _ in range(s.tiles)] for loop in spans])
 
 
 # loops of several steps

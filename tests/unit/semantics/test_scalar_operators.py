@@ -392,6 +392,23 @@ def test_multiply_add_of_integers_wraps_around():
     assert run_node(arithmetic.MultiplyAddOp, a, b, c).tolist() == [307 - 256]
 
 
+def _saturated(number: int) -> int:
+    return max(-(2**15), min(2**15 - 1, number))
+
+
+def test_products_of_the_parts_of_integers(rng: np.random.Generator):
+    a, b, c = (rng.integers(-(2**31), 2**31, 100).astype(np.int32) for _ in range(3))
+    a[0] = b[0] = -(2**31) - 2**15 + 2**32  # its halves are the smallest numbers
+    halves = [v.view(np.int16).reshape(-1, 2).astype(object) for v in (a, b, c)]
+    want = (halves[0] * halves[1]).sum(-1) + c.astype(object)
+    found = run_node(arithmetic.MultiplyAddPairsOp, a, b, c)
+    assert [int(v) % 2**32 for v in found] == [int(v) % 2**32 for v in want]
+    left, right = (v.view(t).reshape(-1, 2, 2).astype(object) for v, t in ((a, "u1"), (b, "i1")))
+    sums = np.vectorize(_saturated, otypes=[object])((left * right).sum(-1)) + halves[2]
+    found = run_node(arithmetic.MultiplyAddBytesOp, a, b, c).view(np.uint16)
+    assert found.tolist() == [int(v) % 2**16 for v in sums.reshape(-1)]
+
+
 def test_bitcast(rng: np.random.Generator):
     x = rng.normal(size=9).astype(np.float32)
     types = [with_shape(element_type(np.dtype(np.uint32)), x.shape)]
@@ -409,6 +426,7 @@ def test_every_data_parallel_operator_is_tested():
     tables = (UNARY, BINARY, INTEGER_BINARY, INTEGER_UNARY)
     tested = {case[0] for table in tables for case in table} | {logic.SelectOp, logic.CastOp}
     tested |= {logic.BitcastOp, arithmetic.MultiplyAddOp}
+    tested |= {arithmetic.MultiplyAddPairsOp, arithmetic.MultiplyAddBytesOp}
     tested |= {logic.ShiftLeftOp, logic.ShiftRightOp, random.RandomBitsOp, *QUANTIZED}
     assert tested == {n for n in NODES if issubclass(n, DataParallel)}
 

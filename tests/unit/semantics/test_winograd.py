@@ -14,7 +14,13 @@ from glow.glow_dialects.operator import Call, with_shape
 from glow.glow_dialects.python_values import Python, to_attribute
 from glow.semantics import evaluate
 from glow.semantics.blocked import pack_channels, pack_filter
-from glow.semantics.cook_toom import POINTS, Matrix, transforms, winograd_transforms
+from glow.semantics.cook_toom import (
+    POINTS,
+    Matrix,
+    integer_transforms,
+    transforms,
+    winograd_transforms,
+)
 from glow.semantics.winograd import transform_filter
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +81,24 @@ def test_transforms_are_exact(m: int, r: int, points: list[Fraction], seed: int)
         tuple(x * y for x, y in zip(a, b, strict=True)) for a, b in zip(u, v, strict=True)
     )
     assert times(times(t.outputs, products), transposed(t.outputs)) == correlation(d, g, m)
+
+
+@given(st.sampled_from(TILES), st.integers(0, 2**32))
+def test_integer_transforms(tile: int, seed: int):
+    """The correlation is too large by the square of the divisor; words hold what is multiplied."""
+    t, rng = integer_transforms(tile), Random(seed)
+    g, d = random_matrix(rng, 3, 3), random_matrix(rng, tile + 2, tile + 2)
+    u = times(times(t.filters, g), transposed(t.filters))
+    v = times(times(t.inputs, d), transposed(t.inputs))
+    products = tuple(
+        tuple(x * y for x, y in zip(a, b, strict=True)) for a, b in zip(u, v, strict=True)
+    )
+    found = times(times(t.outputs, products), transposed(t.outputs))
+    want = correlation(d, g, tile)
+    assert found == tuple(tuple(c * t.divisor**2 for c in row) for row in want)
+    for matrix, largest in ((t.inputs, 255), (t.filters, 128)):
+        assert all(c.denominator == 1 for row in matrix for c in row)
+        assert max(sum(map(abs, row)) for row in matrix) ** 2 * largest < 2**15
 
 
 def test_textbook_matrices():
