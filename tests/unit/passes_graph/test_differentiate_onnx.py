@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,11 +20,11 @@ class Case:
     operator: str
     inputs: Mapping[str, Sequence[int] | np.ndarray | None]
     """Shapes of floats, constants, or None for what is left out."""
-    attributes: Mapping[str, object] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
     outputs: Sequence[str] = ("out",)
 
 
-def _resize(mode: str, **attributes: object) -> Case:
+def _resize(mode: str, **attributes: Any) -> Case:
     given = {"x": (1, 2, 5, 3), "roi": None, "scales": np.array([1, 1, 1.7, 0.6], np.float32)}
     if attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize":
         given["roi"] = np.array([0, 0, 0.1, 0.2, 1, 1, 0.9, 1.2], np.float64)
