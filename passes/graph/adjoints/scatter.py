@@ -62,7 +62,7 @@ def _added(s: _Scatter) -> _Derivatives:
 
 
 def _replaced(s: _Scatter) -> _Derivatives:
-    """The last update of a row replaces all others."""
+    """Returns derivatives where the last update of a row replaces all others."""
     node, build = s.node, s.build
     data = s.scattered(s.splat(1.0, node.data), s.splat(0.0, node.updates), "none")
     count, width = shape_of(node.updates.type)
@@ -75,7 +75,7 @@ def _replaced(s: _Scatter) -> _Derivatives:
 
 
 def _extreme(s: _Scatter) -> _Derivatives:
-    """All that attain the extreme share its derivative equally."""
+    """Returns derivatives of an extreme, which all that attain it share equally."""
     node = s.node
     data = s.where_equal(node.data, node.result)
     updates = s.where_equal(node.updates, s.at_updates(node.result))
@@ -85,7 +85,7 @@ def _extreme(s: _Scatter) -> _Derivatives:
 
 def _multiplied(s: _Scatter) -> _Derivatives:
     """
-    The derivative is the product of the others: that of all numbers but zeros by the number itself,
+    Returns the products of the others: that of all numbers but zeros divided by the number itself,
     or 0 if another one is zero.
     """
     node, build = s.node, s.build
