@@ -257,12 +257,13 @@ class ChooseConvolutionsPass(ModulePass):
             )
         machine = machine_of(op)
         for node in tensor_nodes(op):
-            if isinstance(node, BlockedConvolutionOp):
-                self._choose_blocked(node, machine)
-            elif isinstance(node, DotConvolutionOp):
-                self._choose_bytes(node, machine)
-            elif isinstance(node, ConvolutionOp):
-                self._choose(node)
+            match node:
+                case BlockedConvolutionOp():
+                    self._choose_blocked(node, machine)
+                case DotConvolutionOp():
+                    self._choose_bytes(node, machine)
+                case ConvolutionOp():
+                    self._choose_plain(node)
 
     def _choose_blocked(self, node: BlockedConvolutionOp, machine: MachineDescription) -> None:
         if self.algorithm in (AUTO, WINOGRAD) and applies(node):
@@ -276,7 +277,7 @@ class ChooseConvolutionsPass(ModulePass):
             if tile is not None:
                 rewrite_bytes(node, tile)
 
-    def _choose(self, node: ConvolutionOp) -> None:
+    def _choose_plain(self, node: ConvolutionOp) -> None:
         if not has_patches(node):
             return
         if self.algorithm == PRODUCT or (self.algorithm == AUTO and repays_patches(node)):
