@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 import onnx
 import pytest
-from glow.benchmarks import publish
+from glow.benchmarks import decoding, publish
 from glow.benchmarks.cases import with_batch
 from glow.benchmarks.chart import svg
 from glow.benchmarks.compare import difference
@@ -23,6 +24,7 @@ from glow.benchmarks.measurements import Case, Measurement, Results, geometric_m
 from glow.benchmarks.networks import network_graph_file
 from glow.benchmarks.report import milliseconds, sections
 from glow.tests.support.drawn import cut_off
+from glow.tests.support.small_decoder import small_decoder
 from onnx import helper
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -383,3 +385,13 @@ def test_vta(run: Run) -> None:
     printed = run("glow.benchmarks.vta", *arguments)
     assert "| block4.2.relu2 |" in printed
     assert "\nequal to the interpreter" in printed
+
+
+def test_decoders(rng: np.random.Generator, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "decoder.onnx"
+    onnx.save(small_decoder(rng, layers=1), str(path))
+    assert decoding.main([str(path), "--rows", "3", "--tokens", "5"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"glow: \d+\.\d tokens per second, onnxruntime: \d+\.\d", printed)
+    (difference,) = re.findall(r"largest difference (\S+)", printed)
+    assert float(difference) < 1e-4
