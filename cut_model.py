@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from .compiled_model import CompiledModel
-from .errors import GlowError
 from .interface.signature import Signature, TensorInfo
-from .several_programs import SeveralPrograms
+from .several_programs import ProgramsInTurn
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from .interface.time_profile import TimeProfile
 
 
 class _Parts:
@@ -36,7 +33,7 @@ class _Parts:
         return [values[name] for name in self._outputs]
 
 
-class CutModel(SeveralPrograms):
+class CutModel(ProgramsInTurn):
     """
     A network with shapes that follow from values which it computes.
 
@@ -44,6 +41,8 @@ class CutModel(SeveralPrograms):
     compiled for the sizes and values that the first one computes; it is a model with symbolic
     dimensions or deciding inputs. Facts about a program belong to a part.
     """
+
+    PLACES = ("model.parts[0]", "model.parts[1]")
 
     def __init__(self, first: CompiledModel, rest: CompiledModel, outputs: Sequence[TensorInfo]):
         self.parts = (first, rest)
@@ -57,19 +56,5 @@ class CutModel(SeveralPrograms):
         names = ", ".join(info.name for info in self.parts[0].get_outputs())
         return f"{super().__repr__()[:-1]}; cut at {names}>"
 
-    def _only(self, what: str) -> NoReturn:
-        raise GlowError(
-            f"{what} is that of one program, and this model has one for each of its parts: use "
-            f"model.parts[0].{what} or model.parts[1].{what}"
-        )
-
-    def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
-        self._only("profile(...)")
-
     def activation_bytes(self) -> int:
         return self.parts[0].activation_bytes()
-
-    @property
-    def from_cache(self) -> bool:
-        """Whether nothing was compiled: never, since the model is read to be cut."""
-        return False

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from .compiled_model import CompiledModel
-from .errors import GlowError, LimitError
+from .errors import LimitError
 from .interface.backend import Backend
 from .interface.signature import Signature
 from .programs_by_form import ProgramsByForm
-from .several_programs import SeveralPrograms
-
-if TYPE_CHECKING:
-    from .interface.time_profile import TimeProfile
+from .several_programs import ProgramsInTurn
 
 STEP_PROGRAMS = 256
 """
@@ -155,7 +152,7 @@ class _Programs:
         return dict(zip(names, model.run(None, given), strict=True))
 
 
-class LoopedModel(SeveralPrograms):
+class LoopedModel(ProgramsInTurn):
     """
     A network with a loop whose carried values change their shapes from step to step, or with rows
     of results that nothing limits.
@@ -163,6 +160,8 @@ class LoopedModel(SeveralPrograms):
     Each step is a run of a program, and so is what follows the loop; these programs are made for
     the shapes that they meet. Facts about a program belong to one of them.
     """
+
+    PLACES = ("model.steps[0]", "model.rest[0]")
 
     def __init__(
         self,
@@ -195,19 +194,5 @@ class LoopedModel(SeveralPrograms):
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}; each step of {self._label} is a run>"
 
-    def _only(self, what: str) -> NoReturn:
-        raise GlowError(
-            f"{what} is that of one program, and this model has programs for its steps and for "
-            f"what follows: use model.steps[0].{what} or model.rest[0].{what}"
-        )
-
-    def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
-        self._only("profile(...)")
-
     def activation_bytes(self) -> int:
         return sum(model.activation_bytes() for model in (*self.steps, *self.rest))
-
-    @property
-    def from_cache(self) -> bool:
-        """Whether nothing was compiled: never, since the model is read to find the loop."""
-        return False

@@ -5,15 +5,17 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from .compiled_model import CompiledModel
+from .errors import GlowError
 from .interface.backend import Backend
 from .interface.memory_plan import MemoryPlan
 from .interface.program import Program
 from .interface.signature import Signature
 
 if TYPE_CHECKING:
+    from .interface.time_profile import TimeProfile
     from .runtime.stages import Stages
 
 
@@ -59,3 +61,25 @@ class SeveralPrograms(CompiledModel, abc.ABC):
 
     def dump_stages(self, directory: str | Path) -> list[Path]:
         return self._only("dump_stages(...)").dump_stages(directory)
+
+
+class ProgramsInTurn(SeveralPrograms):
+    """A network whose parts are programs that run one after the other."""
+
+    PLACES: ClassVar[tuple[str, ...]]
+    """Expressions for the programs, whose facts are those of the parts."""
+
+    def _only(self, what: str) -> NoReturn:
+        places = " or ".join(f"{place}.{what}" for place in self.PLACES)
+        raise GlowError(
+            f"{what} is that of one program, and this model has one for each of its parts: use "
+            f"{places}"
+        )
+
+    def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
+        self._only("profile(...)")
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether nothing was compiled: never, since the model is read to find its parts."""
+        return False
