@@ -23,10 +23,8 @@ from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ..glow_dialects.glow.narrow_weights import INPUT_WIDTHS, BlockQuantizedMatMulOp
 from ..glow_dialects.operator import shape_of
-from ..passes.graph.rewriting import Build, replace_node
+from ..passes.graph.rewriting import Build, replace_node, tensor_nodes
 from ..passes.levels import GRAPH
-from ..passes.visited_operation import each
-from ..runtime.signature import main_function
 from .dynamic import constant_matrix
 
 BITS: Mapping[str, int] = {"u4": 4, "u8": 8}
@@ -111,7 +109,7 @@ def quantize_weights(module: ModuleOp, options: WeightQuantization | None = None
     options = options or WeightQuantization()
     report = WeightReport()
     made: dict[tuple[SSAValue, bool], _Groups] = {}
-    for node in each(list(main_function(module).body.block.ops)):
+    for node in tensor_nodes(module):
         if not isinstance(node, MatMulOp | FullyConnectedOp):
             continue
         name = node.results[0].name_hint or node.name

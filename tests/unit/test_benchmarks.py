@@ -319,7 +319,8 @@ def test_quantized(tmp_path: Path, run: Run) -> None:
     rows = json.loads(target.read_text())["rows"]
     assert [r["kind"] for r in rows] == ["qdq", "ours"]
     for row in rows:
-        assert 0 < row["size"] < 0.5
+        # without instructions for bytes, transformed filters are words
+        assert 0 < row["size"] < 2
         assert row["f32"] > 0
         for found in row["case"]["runtimes"].values():
             assert not found["error"]

@@ -56,6 +56,13 @@ func.func @main(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
   func.return %y : tensor<2x2xf32>
 }
 """
+WEIGHTS = """
+func.func @main(%x: tensor<2x8xf32>) -> tensor<2x1xf32> {
+  %w = glow.constant dense<0.5> : tensor<8x1xf32>
+  %y = glow.matmul %x, %w : (tensor<2x8xf32>, tensor<8x1xf32>) -> tensor<2x1xf32>
+  func.return %y : tensor<2x1xf32>
+}
+"""
 BLOCKED = """
 func.func @main(%x: tensor<1x1x4x4x1xf32>) -> tensor<1x1x2x2x1xf32> {
   %f = glow.constant dense<0.5> : tensor<1x1x3x3x1x1xf32>
@@ -87,6 +94,7 @@ TEXTS = {
     "glow-legalize-quantized": REALS,
     "glow-lower-to-vta": BYTES,
     "glow-quantize": PRODUCT,
+    "glow-quantize-weights": WEIGHTS,
     "glow-tile-vta-layers": BYTES,
     "glow-verify-vta-design": BYTES,
     "glow-verify-vta-tokens": BYTES,
@@ -99,6 +107,7 @@ OPTIONS = {
     "glow-divide-nests": "{threads=2}",
     "glow-partition": "{devices=interpreter}",
     "glow-quantize": "{dynamic=true}",
+    "glow-quantize-weights": "{group=8}",
 }
 BEFORE = {
     "glow-inline-partitions": "glow-partition{devices=interpreter}",
