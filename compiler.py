@@ -236,7 +236,8 @@ def _in_parts(
             rest = _compiled(job.part(needed.rest), target, {}, SpecializationRules(limit))
             known = {info.name: info for info in (*first.get_outputs(), *rest.get_outputs())}
             return CutModel(first, rest, [known[name] for name in job.output_names()])
-        case LoopNeededError(loop=loop):
+        case LoopNeededError():
+            loop: Any = needed.loop
             signature = job.declared_signature(sizes)
             if signature is None:
                 raise needed

@@ -80,7 +80,7 @@ def lower_nodes(module: ModuleOp, keeps: Keeps) -> None:
             operands = list(node.operands)
             replace_node(node, build.ops, value)
             erase_if_dead(operands)
-            pending += reversed(build.ops)
+            pending += [op for op in reversed(build.ops) if isinstance(op, Node)]
     if stuck:
         raise _cannot_lower(stuck)
 

@@ -65,9 +65,11 @@ def packed_product(node: BlockQuantizedMatMulOp, build: Build, width: int) -> SS
         offsets = build.reshape(zeros, [1, 1, 1])
     else:
         offsets = constant(zeros, read_zeros, [panels, blocks, width])
-    widths = {"bits": node.bits.value.data, "input_bits": node.input_bits.value.data}
+    bits, input_bits = node.bits.value.data, node.input_bits.value.data
     operands = (_whole_blocks(node, build), words, factors, offsets)
-    return build(PackedBlockQuantizedMatMulOp, *operands, columns=columns, **widths)
+    return build(
+        PackedBlockQuantizedMatMulOp, *operands, columns=columns, bits=bits, input_bits=input_bits
+    )
 
 
 def _whole_blocks(node: BlockQuantizedMatMulOp, build: Build) -> SSAValue:

@@ -165,7 +165,8 @@ class _Estimator:
             return True
         build = Build()
         found = decompose(node, build) is not None and all(
-            isinstance(n, ConstantOp | SplatOp) or self.computes(n) for n in build.ops
+            isinstance(n, ConstantOp | SplatOp) or (isinstance(n, Node) and self.computes(n))
+            for n in build.ops
         )
         build.discard()
         return found

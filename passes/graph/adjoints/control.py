@@ -233,7 +233,7 @@ def loop_tangent(
     inner = BodyBuilder([STEP, *(v.type for v in (*op.carried, *starts))])
     step, *first = inner.block.args
     values = [*first[:count], *map(inner.read, op.reads)]
-    given = dict(zip(active, first[count:], strict=True))
+    given: dict[int, SSAValue] = dict(zip(active, first[count:], strict=True))
     for i in forward.active:
         if i not in forward.carried:
             given[i] = inner.read(tangents[forward.first + i])
