@@ -13,12 +13,12 @@ The trials of a tuning as a file, so that tuning can be continued.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ..errors import QuantizationError
+from ..whole_file import write_whole
 
 FORMAT = "glow-tuning"
 VERSION = 1
@@ -63,9 +63,7 @@ class TuningState:
             "trials": [asdict(t) for t in self.trials.values()],
         }
         # whoever stops the process must find either the old or the new state
-        whole = self.path.with_name(f"{self.path.name}.new")
-        whole.write_text(json.dumps(document) + "\n", encoding="utf-8")
-        os.replace(whole, self.path)
+        write_whole(self.path, (json.dumps(document) + "\n").encode())
 
     def load(self) -> None:
         """

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ..errors import GlowError
-from .files import write_whole
+from ..whole_file import write_whole
 
 _KEY = "glow.training"
 _MOST = 5

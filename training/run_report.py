@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import GlowError
+from ..whole_file import write_whole
 from ..wording import counted
 from .charts import Curve, bars, curves, histogram
 from .data import Batch
-from .files import write_whole
 from .report import Report
 
 if TYPE_CHECKING:
@@ -99,15 +99,18 @@ class RunReport:
         done = f"{counted(len(self.epochs), 'epoch')}, {counted(len(self.losses), 'step')}"
         return f"{done}, {seconds:.1f} s, {counted(numbers, 'trained number')}."
 
+    def _validated(self) -> list[str]:
+        """Returns the names of the values of validation data."""
+        return list(dict.fromkeys(name for each in self.epochs for name in each.validation))
+
     def _curves(self) -> list[str]:
         """Returns the curves of the loss, of metrics, and of the learning rate."""
-        names = list(dict.fromkeys(name for each in self.epochs for name in each.validation))
         training = [_curve("training", self.losses)]
         measured = {
             name: _curve(
                 "validation", [(e.step, e.validation[name]) for e in self.epochs], dots=True
             )
-            for name in names
+            for name in self._validated()
         }
         loss = measured.pop("loss", None)
         charts = [curves("Loss", [*training, loss] if loss else training)]
@@ -116,7 +119,7 @@ class RunReport:
 
     def _table(self) -> str:
         """Returns a table with a row for each epoch."""
-        names = list(dict.fromkeys(name for each in self.epochs for name in each.validation))
+        names = self._validated()
         head = ["epoch", "step", "loss", *(f"validation {n}" for n in names), "rate", "seconds"]
         rows = [
             [

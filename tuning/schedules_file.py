@@ -19,6 +19,7 @@ from ..lowering.tuned_schedules import (
     read_schedules,
     written_by,
 )
+from ..whole_file import write_whole
 
 
 def present_schedules(path: Path, machine: MachineDescription) -> TunedSchedules:
@@ -54,9 +55,7 @@ def update_schedules(
             "threads": 1,
             "kernels": kernels,
         }
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        os.replace(temporary, path)
+        write_whole(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
 @contextmanager

@@ -49,6 +49,7 @@ ALLOWED = {
     "lazy": set(),
     "perfetto": set(),
     "table": set(),
+    "whole_file": set(),
     "wording": set(),
     "svg": set(),
     "universe": set(),
@@ -115,7 +116,7 @@ DIALECTS = {
 }
 """The other dialects that each dialect may know, also through shared modules."""
 
-FOR_ALL = {"errors", "lazy", "svg", "table", "wording"}
+FOR_ALL = {"errors", "lazy", "svg", "table", "whole_file", "wording"}
 DIALECT_DEPENDENCIES = {"xdsl", "typing_extensions"}
 LONGEST_FILE = {True: 400, False: 450}
 """Lines of a file in the package, and of one outside."""
