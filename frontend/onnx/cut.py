@@ -19,7 +19,7 @@ from .element_types import onnx_code
 from .graph import Scope
 from .load import Model
 from .order import live_nodes, sort_nodes, used_names
-from .parts import part_of
+from .parts import inputs_used, part_of
 from .separate_loop import separate_loop
 
 Inputs = Mapping[str, TensorType | None]
@@ -66,11 +66,7 @@ def cut(
     outputs = [o for o in graph.output if o.name not in late and o.name not in crossing]
     ends = [*(ValueInfoProto(name=name) for name in crossing), *outputs]
     begins = [_input(name, values[name], counted.get(values[name])) for name in crossing]
-    begins += [
-        helper.make_tensor_value_info(name, onnx_code(t.element_type), t.get_shape())
-        for name, t in inputs.items()
-        if name in needed and t is not None
-    ]
+    begins += inputs_used(inputs, needed)
     constants = [numpy_helper.from_array(array.copy(), name) for name, array in known.items()]
     late_outputs = [o for o in graph.output if o.name in late]
     return CutNeededError(

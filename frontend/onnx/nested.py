@@ -19,6 +19,7 @@ from ...semantics.arrays import interface_dtype
 from .element_types import ELEMENTS
 from .inputs import real_inputs
 from .load import Model
+from .parts import like
 
 Arrays: TypeAlias = "np.ndarray | Sequence[np.ndarray] | None"
 """A value of an input: a tensor, a sequence, or nothing."""
@@ -69,9 +70,9 @@ def flattened(model: Model, values: Mapping[str, Arrays]) -> Model:
     for form in given:
         value = values[form.name]
         if isinstance(value, np.ndarray):
-            flat.input.append(_tensor(form.name, value))
+            flat.input.append(like(form.name, value))
             continue
-        parts = [_tensor(part_name(form.name, i), part) for i, part in enumerate(value or ())]
+        parts = [like(part_name(form.name, i), part) for i, part in enumerate(value or ())]
         flat.input.extend(parts)
         flat.node.append(_made(form, None if value is None else [part.name for part in parts]))
     flat.node.extend(graph.node)
@@ -85,12 +86,6 @@ def flattened(model: Model, values: Mapping[str, Arrays]) -> Model:
 def part_name(name: str, place: int) -> str:
     """Returns the name of an element of a sequence."""
     return f"{name}[{place}]"
-
-
-def _tensor(name: str, value: np.ndarray) -> ValueInfoProto:
-    return helper.make_tensor_value_info(
-        name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape
-    )
 
 
 def _made(form: Form, parts: Sequence[str] | None) -> NodeProto:

@@ -19,12 +19,11 @@ from ...errors import UnsupportedError
 from ...wording import free_name
 from .builder import known_array
 from .control_flow import LIMIT
-from .element_types import onnx_code
 from .graph import Scope
 from .load import Model
 from .node import node_label
 from .order import used_names
-from .parts import part_of
+from .parts import inputs_used, like, part_of
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class SeparateLoop:
             helper.make_node("Identity", [o.name], [name])
             for o, name in zip(self._body.output, names, strict=True)
         ]
-        types = [_type_of(name, array) for name, array in inputs.items()]
+        types = [like(name, array) for name, array in inputs.items()]
         outputs = [ValueInfoProto(name=name) for name in names]
         return part_of(self._model, [*self._body.node, *copies], types, outputs, constants)
 
@@ -91,12 +90,8 @@ class SeparateLoop:
             return None
         made = {name for node in self._others for name in node.output}
         used = {name for node in self._others for name in used_names(node)}
-        types = [_type_of(name, array) for name, array in results.items() if name in used]
-        types += [
-            helper.make_tensor_value_info(name, onnx_code(t.element_type), t.get_shape())
-            for name, t in self._types.items()
-            if name in used and t is not None
-        ]
+        types = [like(name, array) for name, array in results.items() if name in used]
+        types += inputs_used(self._types, used)
         outputs = [o for o in self._model.proto.graph.output if o.name in made]
         return part_of(self._model, self._others, types, outputs, ())
 
@@ -138,8 +133,3 @@ def separate_loop(
         others,
         inputs,
     )
-
-
-def _type_of(name: str, array: np.ndarray) -> ValueInfoProto:
-    code = helper.np_dtype_to_tensor_dtype(array.dtype)
-    return helper.make_tensor_value_info(name, code, array.shape)
