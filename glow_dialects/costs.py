@@ -190,10 +190,9 @@ def winograd_convolution(
     Returns the cycles of Winograd convolution of `inputs` to `outputs` channels, where transformed
     tiles have `elements` elements, and all of them together `points`.
     """
-    products = 2 * points * inputs * outputs / timings.winograd_product_speed
     filters = images * 4 * elements * inputs * outputs
-    transforms = _winograd_transforms(points, inputs, outputs, timings)
-    return products + transforms + filters * timings.flops_per_byte
+    rest = _winograd_arithmetic(points, inputs, outputs, timings)
+    return rest + filters * timings.flops_per_byte
 
 
 def direct_convolution_of_bytes(
@@ -212,10 +211,9 @@ def winograd_of_bytes(
     timings: Timings = TIMINGS,
 ) -> float:
     """Returns the same as `winograd_convolution` for transforms that are words of 16 bits."""
-    products = 2 * points * inputs * outputs / timings.winograd_product_speed
     filters = images * 2 * elements * inputs * outputs
-    transforms = _winograd_transforms(points, inputs, outputs, timings)
-    return products + transforms + filters * timings.words_flops_per_byte
+    rest = _winograd_arithmetic(points, inputs, outputs, timings)
+    return rest + filters * timings.words_flops_per_byte
 
 
 def winograd_in_parts(
@@ -241,6 +239,12 @@ def winograd_in_parts(
     transforms += points * (inputs + outputs) * further
     reading = images * part_bytes * elements * channels * t.parts_flops_per_byte
     return t.parts_start_flops + products / t.parts_speed + transforms + reading
+
+
+def _winograd_arithmetic(points: int, inputs: int, outputs: int, timings: Timings) -> float:
+    """Returns the cycles of products and transforms, as if filters were near."""
+    products = 2 * points * inputs * outputs / timings.winograd_product_speed
+    return products + _winograd_transforms(points, inputs, outputs, timings)
 
 
 def _winograd_transforms(points: int, inputs: int, outputs: int, t: Timings) -> float:

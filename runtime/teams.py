@@ -76,8 +76,9 @@ class Team:
         self._block[:] = 0
         self._address = self._block.ctypes.data
         self._put(layout.THREADS, threads)
-        self._put(layout.SPINS, _spins(threads, _SPIN_SECONDS))
-        self._put(layout.IDLE_SPINS, _spins(threads, _IDLE_SECONDS))
+        crowded = threads > min(len(_cpus()), cpu_quota())
+        self._put(layout.SPINS, _spins(_SPIN_SECONDS, crowded))
+        self._put(layout.IDLE_SPINS, _spins(_IDLE_SECONDS, crowded))
         self._workers: list[ctypes.c_ulong] = []
         for number in range(1, threads):
             try:
@@ -274,8 +275,9 @@ def _pause_seconds() -> float:
     return best / count
 
 
-def _spins(threads: int, seconds: float) -> int:
-    if threads > min(len(_cpus()), cpu_quota()):
+def _spins(seconds: float, crowded: bool) -> int:
+    """Returns how often a thread looks within a time; rarely if threads outnumber processors."""
+    if crowded:
         return _SPINS_WHEN_CROWDED
     return max(_SPINS_WHEN_CROWDED, int(seconds / _pause_seconds()))
 
