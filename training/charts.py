@@ -96,10 +96,13 @@ def _thinned(curve: Curve) -> list[tuple[float, float]]:
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
     """
     Returns round numbers, the multiples of 1, 2 or 5 times a power of ten, so that the first one is
-    at most `low` and the last one at least `high`.
+    at most `low` and the last one at least `high`. Numbers that rounding errors alone tell apart
+    are one number, with room around it.
     """
-    if low == high:
-        low, high = (low - 1, high + 1) if low == 0 else sorted((low * 0.9, low * 1.1))
+    size = max(abs(low), abs(high))
+    if high - low <= 1e-9 * size or size < 1e-290:
+        room = 0.1 * size if size >= 1e-290 else 1.0
+        low, high = low - room, high + room
     rough = (high - low) / most
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
