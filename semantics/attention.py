@@ -18,4 +18,7 @@ def attention(
     if mask is not None:
         scores = scores + wide(mask)
     powers = np.exp(scores - scores.max(-1, keepdims=True, initial=-np.inf))
-    return np.matmul(powers / powers.sum(-1, keepdims=True), v).swapaxes(1, 2)
+    shares = powers / powers.sum(-1, keepdims=True)
+    if call.get("safe"):
+        shares = np.where(np.isnan(shares), shares.dtype.type(0), shares)
+    return np.matmul(shares, v).swapaxes(1, 2)

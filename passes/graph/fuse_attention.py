@@ -1,10 +1,11 @@
 """
 Recognises attention: the product of a softmax of a product.
 
-`softmax(q @ k^T * scale + mask) @ v`, where scale and mask may be missing and the scale may be a
-divisor, becomes one node, whose kernel need not write the scores of all positions to memory. The
-matrices may have one or two dimensions before them (images, or images and heads), and the softmax
-is along the last one. Nothing else may use the values in between.
+`softmax(q @ k^T * scale + mask) @ v` becomes one node, whose kernel need not write the scores of
+all positions to memory. Scale and mask may be missing, the scale may be a divisor, and q and k may
+be scaled instead of their product. The matrices may have one or two dimensions before them (images,
+or images and heads), and the softmax is along the last one. Where zeros replace the NaN of rows
+without a position, the node is `safe`. Nothing else may use the values in between.
 
 The node has positions before heads in its operands, as networks compute them. So a transposed
 operand loses its transpose here, and those that become necessary meet their inverses.
@@ -23,6 +24,7 @@ from xdsl.passes import ModulePass
 from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp
 from ...glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
+from ...glow_dialects.glow.logic import EqualOp, NotOp, SelectOp
 from ...glow_dialects.glow.matrix import MatMulOp
 from ...glow_dialects.glow.normalization import SoftmaxOp
 from ...glow_dialects.glow.shape import TransposeOp
@@ -38,6 +40,9 @@ class Scores:
     """A product `product * scale + mask`."""
 
     product: MatMulOp
+    left: SSAValue
+    right: SSAValue
+    """The operands of the product, without their scales."""
     scale: float
     mask: SSAValue | None
 
@@ -54,29 +59,60 @@ def scores_of(value: SSAValue) -> Scores | None:
         else:
             return None
     found = _scaled_product(value)
-    return None if found is None else Scores(*found, mask)
+    if found is None:
+        return None
+    product, scale = found
+    left, of_left = _scaled(product.lhs)
+    right, of_right = _scaled(product.rhs)
+    return Scores(product, left, right, scale * of_left * of_right, mask)
 
 
 def _scaled_product(value: SSAValue) -> tuple[MatMulOp, float] | None:
     """Returns a product and the number that it is multiplied with."""
     if not value.has_one_use():
         return None
-    owner = value.owner
-    if isinstance(owner, MatMulOp):
-        return owner, 1.0
-    if isinstance(owner, DivOp):
-        number, factor = owner.lhs, splat_value(owner.rhs)
-        factor = 1 / factor if factor else None
-    elif isinstance(owner, MulOp):
-        number, factor = owner.lhs, splat_value(owner.rhs)
-        if factor is None:
-            number, factor = owner.rhs, splat_value(owner.lhs)
-    else:
-        return None
+    number, factor = _scaled(value)
     product = defining_op(number, MatMulOp)
-    if factor is None or product is None or not number.has_one_use():
+    if product is None or not number.has_one_use():
         return None
-    return product, float(factor)
+    return product, factor
+
+
+def _scaled(value: SSAValue) -> tuple[SSAValue, float]:
+    """Returns what is multiplied with a number, and the number; `value` and 1 if nothing is."""
+    owner = value.owner
+    if isinstance(owner, DivOp):
+        divisor = splat_value(owner.rhs)
+        return (owner.lhs, 1 / float(divisor)) if divisor else (value, 1.0)
+    if isinstance(owner, MulOp):
+        for number, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
+            factor = splat_value(other)
+            if factor is not None:
+                return number, float(factor)
+    return value, 1.0
+
+
+def _softmax_of(weights: SSAValue) -> tuple[SoftmaxOp | None, bool]:
+    """
+    Returns the softmax that weights are, unless something else uses it, and whether zeros replace
+    NaN in it, as in PyTorch's exports.
+    """
+    if not weights.has_one_use():
+        return None, False
+    choice = defining_op(weights, SelectOp)
+    if choice is None:
+        return defining_op(weights, SoftmaxOp), False
+    kept, zero, condition = choice.then, choice.otherwise, choice.condition
+    is_nan = defining_op(condition, NotOp)
+    if is_nan is not None:
+        kept, zero, condition = zero, kept, is_nan.input
+    equal, softmax = defining_op(condition, EqualOp), defining_op(kept, SoftmaxOp)
+    if equal is None or softmax is None or splat_value(zero) != 0:
+        return None, False
+    uses = {equal, choice}
+    if any(o is not kept for o in equal.operands) or {u.operation for u in kept.uses} != uses:
+        return None, False
+    return softmax, True
 
 
 def _transposed(build: Build, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
@@ -104,9 +140,9 @@ def _by_position(build: Build, value: SSAValue, transposed: bool) -> SSAValue:
 
 def attention(node: MatMulOp, build: Build) -> SSAValue | None:
     """Returns a product whose left operand is a softmax of scores."""
-    softmax = defining_op(node.lhs, SoftmaxOp)
+    softmax, is_safe = _softmax_of(node.lhs)
     shape = shape_of(node.result.type)
-    if softmax is None or not node.lhs.has_one_use() or node.transpose_lhs.value.data:
+    if softmax is None or node.transpose_lhs.value.data:
         return None
     if len(shape) not in (3, 4) or softmax.axis.value.data != len(shape) - 1:
         return None
@@ -115,17 +151,17 @@ def attention(node: MatMulOp, build: Build) -> SSAValue | None:
         return None
     product = scores.product
     operands = [
-        _by_position(build, product.lhs, bool(product.transpose_lhs.value.data)),
-        _by_position(build, product.rhs, not product.transpose_rhs.value.data),
+        _by_position(build, scores.left, bool(product.transpose_lhs.value.data)),
+        _by_position(build, scores.right, not product.transpose_rhs.value.data),
         _by_position(build, node.rhs, bool(node.transpose_rhs.value.data)),
     ]
     if scores.mask is None:
-        result = build(AttentionOp, *operands, scale=scores.scale)
+        result = build(AttentionOp, *operands, scale=scores.scale, safe=is_safe)
     else:
         mask = scores.mask
         if len(shape) == 3:
             mask = build.reshape(mask, [shape[0], 1, *shape_of(mask.type)[1:]])
-        result = build(MaskedAttentionOp, *operands, mask, scale=scores.scale)
+        result = build(MaskedAttentionOp, *operands, mask, scale=scores.scale, safe=is_safe)
     if len(shape) == 3:
         return build.reshape(result, shape)
     return build(TransposeOp, result, permutation=_HEADS_LAST_BUT_ONE)

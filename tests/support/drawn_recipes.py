@@ -301,7 +301,7 @@ def attend(g: DrawnGraph, operator: type[Node]) -> Node:
     if operator is attention.MaskedAttentionOp:
         shapes.append([n, heads, rows, keys])
     operands = [g.operand(element, s) for s in shapes]
-    return operator.of(*operands, scale=1 / sqrt(width))
+    return operator.of(*operands, scale=1 / sqrt(width), safe=g.pick((False, True)))
 
 
 FORMULAS = (

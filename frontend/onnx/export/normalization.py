@@ -108,6 +108,9 @@ def attention(writer: Writer, node: AttentionOp | MaskedAttentionOp) -> str:
     if isinstance(node, MaskedAttentionOp):
         scores = writer.emit("Add", scores, _wide(writer, node.mask))
     weights = writer.emit("Softmax", scores, axis=3)
+    if node.safe.value.data:
+        zero = writer.number(0.0, real, "zero")
+        weights = writer.emit("Where", writer.emit("IsNaN", weights), zero, weights)
     result = writer.emit("Transpose", writer.emit("MatMul", weights, value), perm=[0, 2, 1, 3])
     element = element_of(node.result.type)
     return result if element == real else writer.emit("Cast", result, to=code_of(element))

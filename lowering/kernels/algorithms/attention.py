@@ -8,6 +8,7 @@ block of scores is in memory, and what was summed is scaled down when a larger s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from xdsl.ir import Attribute
 
@@ -95,7 +96,8 @@ def _few_rows(head: _Head) -> None:
         k.map([row, j], scores, mask := head.mask(i, j), _score(k, bool(mask)), [t], products)
         softmax_of_rows(k, row, j, None, scores, peak[[row]], share[[row]], _power())
         means = total(Combine.ADD, element, scores, head.of(2, j, d))
-        k.reduce([row, d], [j], means, head.place(i, d), [share[[row]]], X * Y)
+        result = _kept(k, X * Y, Y < inf)
+        k.reduce([row, d], [j], means, head.place(i, d), [share[[row]]], result)
 
     in_blocks(k, head.rows, count, visit)
 
@@ -157,7 +159,7 @@ class _Packed:
         if rest:
             self._add_block(rows, affine(blocks), rest)
         quotient = [self.sums[[row, d]], self.share[[row]]]
-        k.finish([row, d], self.head.place(i, d), quotient, X / Y)
+        k.finish([row, d], self.head.place(i, d), quotient, _kept(k, X / Y, Y > 0))
 
     def _whole(self, rows: Rows) -> None:
         """Computes the result where all keys are one block."""
@@ -167,7 +169,8 @@ class _Packed:
         softmax_of_rows(k, row, j, None, self.powers[[row, j]], peak, share, _power())
         for p, lane in each_panel(k, self.columns, self.width):
             place = self.head.place(i, p * self.width + lane)
-            k.reduce([row, lane], [j], self._means(row, j, p, lane, j), place, [share], X * Y)
+            result = _kept(k, X * Y, Y < inf)
+            k.reduce([row, lane], [j], self._means(row, j, p, lane, j), place, [share], result)
 
     def _add_block(self, rows: Rows, block: Affine, keys: int) -> None:
         """Adds what a block of keys gives, and scales what was summed to the largest score."""
@@ -210,6 +213,11 @@ def _score(k: Kernel, is_masked: bool) -> Expr:
     """Returns a score, from the product and perhaps the mask."""
     scaled = X * k.call.float("scale")
     return scaled + Y if is_masked else scaled
+
+
+def _kept(k: Kernel, mean: Expr, is_weighted: Expr) -> Expr:
+    """Returns a mean, or zero if the node is safe and the sum of the weights is no number."""
+    return select(is_weighted, mean, 0) if k.call.get("safe") else mean
 
 
 def _power() -> Expr:

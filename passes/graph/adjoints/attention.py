@@ -16,6 +16,7 @@ from ....glow_dialects.glow.normalization import SoftmaxOp
 from ....glow_dialects.glow.reduction import ReduceSumOp
 from ....glow_dialects.glow.shape import TransposeOp
 from ....glow_dialects.operator import shape_of
+from ..lowerings.attention import numbers_or_zero
 from ..rewriting import Build
 from .registry import adjoint
 
@@ -38,6 +39,8 @@ def attention(
     if isinstance(node, MaskedAttentionOp):
         scores = build(AddOp, scores, node.mask)
     power = build(SoftmaxOp, scores, axis=3)
+    if node.safe.value.data:
+        power = numbers_or_zero(build, power)
     found: dict[int, SSAValue] = {}
     if 2 in wanted:
         found[2] = _turned(build(MatMulOp, power, given, transpose_lhs=True), build)

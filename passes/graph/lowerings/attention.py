@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow.arithmetic import AddOp, MulOp
 from ....glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
+from ....glow_dialects.glow.logic import EqualOp, SelectOp
 from ....glow_dialects.glow.matrix import MatMulOp
 from ....glow_dialects.glow.normalization import SoftmaxOp
 from ....glow_dialects.glow.shape import TransposeOp
@@ -13,6 +14,12 @@ from ....glow_dialects.operator import element_of
 from ..rewriting import Build
 from .precision import cast, widen
 from .registry import lowering
+
+
+def numbers_or_zero(build: Build, value: SSAValue) -> SSAValue:
+    """Returns `value` with zeros where it is NaN."""
+    is_number = build(EqualOp, value, value)
+    return build(SelectOp, is_number, value, build.splat(0.0, value.type))
 
 
 @lowering(AttentionOp, MaskedAttentionOp)
@@ -25,6 +32,9 @@ def attention(node: AttentionOp | MaskedAttentionOp, build: Build) -> SSAValue:
     scores = build(MulOp, scores, build.splat(node.scale.value.data, scores.type))
     if isinstance(node, MaskedAttentionOp):
         scores = build(AddOp, scores, widen(build, node.mask))
-    result = build(MatMulOp, build(SoftmaxOp, scores, axis=3), by_head[2])
+    shares = build(SoftmaxOp, scores, axis=3)
+    if node.safe.value.data:
+        shares = numbers_or_zero(build, shares)
+    result = build(MatMulOp, shares, by_head[2])
     result = build(TransposeOp, result, permutation=[0, 2, 1, 3])
     return cast(build, result, element_of(node.result.type))
