@@ -146,7 +146,7 @@ def _symbols(
     free = [s for s in others if s not in _symbols_of([infos[name].shape for name in caches])]
     likely = sorted(free, key=lambda s: ("total" not in s and "+" not in s, "seq" not in s))
     for total in (*likely[:1], None, *likely[1:]):
-        for new in sorted(others, key=lambda s: "seq" not in s):
+        for new in sorted(free, key=lambda s: "seq" not in s):
             if new == total:
                 continue
             found = CacheSymbols(past, new, total)
