@@ -14,6 +14,7 @@ def attention(
     call: Call, q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None = None
 ) -> np.ndarray:
     q, k, v = (wide(a).swapaxes(1, 2) for a in (q, k, v))
+    k, v = (np.repeat(a, AttentionOp.members(call), axis=1) for a in (k, v))
     scores = np.matmul(q, k.swapaxes(2, 3)) * q.dtype.type(call.float("scale"))
     if mask is not None:
         scores = scores + wide(mask)

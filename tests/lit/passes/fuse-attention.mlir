@@ -148,3 +148,28 @@ func.func @not_safe(%q: tensor<2x7x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9
 // CHECK-LABEL: @not_safe(
 // CHECK-NOT:   attention
 // CHECK:       func.return
+
+// -----
+
+// Each head of key and value is for two heads of the query, and two masks are added.
+func.func @grouped(%q: tensor<1x4x7x8xf32>, %k: tensor<1x9x2x8xf32>, %v: tensor<1x2x9x3xf32>, %m: tensor<1x4x7x9xf32>, %n: tensor<1x4x7x9xf32>) -> tensor<1x4x7x3xf32> {
+  %kt = glow.transpose %k permutation [0, 2, 1, 3] : (tensor<1x9x2x8xf32>) -> tensor<1x2x9x8xf32>
+  %k1 = glow.reshape %kt : (tensor<1x2x9x8xf32>) -> tensor<1x2x1x9x8xf32>
+  %k2 = glow.broadcast %k1 : (tensor<1x2x1x9x8xf32>) -> tensor<1x2x2x9x8xf32>
+  %k4 = glow.reshape %k2 : (tensor<1x2x2x9x8xf32>) -> tensor<1x4x9x8xf32>
+  %v1 = glow.reshape %v : (tensor<1x2x9x3xf32>) -> tensor<1x2x1x9x3xf32>
+  %v2 = glow.broadcast %v1 : (tensor<1x2x1x9x3xf32>) -> tensor<1x2x2x9x3xf32>
+  %v4 = glow.reshape %v2 : (tensor<1x2x2x9x3xf32>) -> tensor<1x4x9x3xf32>
+  %s = glow.matmul %q, %k4 transpose_rhs true : (tensor<1x4x7x8xf32>, tensor<1x4x9x8xf32>) -> tensor<1x4x7x9xf32>
+  %s1 = glow.add %m, %s : (tensor<1x4x7x9xf32>, tensor<1x4x7x9xf32>) -> tensor<1x4x7x9xf32>
+  %s2 = glow.add %s1, %n : (tensor<1x4x7x9xf32>, tensor<1x4x7x9xf32>) -> tensor<1x4x7x9xf32>
+  %p = glow.softmax %s2 axis 3 : (tensor<1x4x7x9xf32>) -> tensor<1x4x7x9xf32>
+  %r = glow.matmul %p, %v4 : (tensor<1x4x7x9xf32>, tensor<1x4x9x3xf32>) -> tensor<1x4x7x3xf32>
+  func.return %r : tensor<1x4x7x3xf32>
+}
+
+// CHECK-LABEL: @grouped(
+// CHECK-NEXT:  [[Q:%.*]] = glow.transpose %q permutation [0, 2, 1, 3]
+// CHECK-NEXT:  [[V:%.*]] = glow.transpose %v permutation [0, 2, 1, 3]
+// CHECK-NEXT:  [[M:%.*]] = glow.add %m, %n
+// CHECK-NEXT:  glow.masked_attention [[Q]], %k, [[V]], [[M]] : {{.*}} -> tensor<1x7x4x3xf32>

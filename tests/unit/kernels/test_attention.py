@@ -73,6 +73,15 @@ def test_first_keys_do_not_count(low: float):
     check(MaskedAttentionOp, *operands(BLOCKS, np.float32), mask, scale=0.4)
 
 
+@pytest.mark.parametrize("rows", [1, 5, 37])
+@pytest.mark.parametrize("members", [2, 3])
+def test_groups_of_heads_with_one_key(rows: int, members: int):
+    groups, keys = 2, 41
+    shapes = [(2, rows, groups * members, 5), (2, keys, groups, 5), (2, keys, groups, 7)]
+    shapes.append((2, groups * members, rows, keys))
+    check(MaskedAttentionOp, *(random(i, *s) for i, s in enumerate(shapes)), scale=0.4)
+
+
 @pytest.mark.parametrize("case", [CASES[0], CASES[3], CASES[4], BLOCKS], ids=str)
 @pytest.mark.parametrize("safe", [False, True])
 def test_rows_without_a_position(case: tuple[int, ...], safe: bool):
