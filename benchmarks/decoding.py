@@ -147,12 +147,10 @@ def _quantized(path: Path, folder: Path, bits: int) -> Path:
     # imported here because it needs the package onnx-ir
     from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
-    logging.disable(logging.INFO)
     quantizer = MatMulNBitsQuantizer(
         onnx.load(str(path)), bits=bits, block_size=BLOCK, accuracy_level=4
     )
     quantizer.process()
-    logging.disable(logging.NOTSET)
     found = folder / "quantized.onnx"
     model: Any = quantizer.model
     onnx.save(model.model, str(found))
@@ -196,6 +194,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--llama", action="store_true", help="run llama.cpp as well")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
+    # writers of models tell each node
+    logging.disable(logging.INFO)
     with TemporaryDirectory() as folder:
         runtimes, worst = measure(options, Path(folder))
     own = runtimes[0].typical

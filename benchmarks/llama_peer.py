@@ -7,6 +7,7 @@ It needs the packages `llama-cpp-python` and `gguf`, which are not among the dep
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def _write(path: Path, shape: Mapping[str, int], bits: int) -> None:
         if len(sizes) == 1:
             writer.add_tensor(name, np.ones(sizes, np.float32))
             continue
-        array = rng.standard_normal(sizes, np.float32) / np.sqrt(sizes[-1])
+        array = rng.standard_normal(sizes, np.float32) / sqrt(sizes[-1])
         if bits not in _FORMATS:
             writer.add_tensor(name, array)
             continue
