@@ -75,7 +75,9 @@ def _loop(function: func.FuncOp, batch: int, name: str) -> None:
     trips = _with_count(function, name)
     body = BodyBuilder([STEP])
     place = body.reshape(body.block.args[0], [1])
-    image = {a: body(GatherOp, body.read(a), place, axis=0) for a in arguments}
+    image: dict[SSAValue, SSAValue] = {
+        a: body(GatherOp, body.read(a), place, axis=0) for a in arguments
+    }
     whole: dict[SSAValue, SSAValue] = {}
     for node in each(nodes):
         if graph.has_images(node.results[0]):

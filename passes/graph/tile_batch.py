@@ -106,9 +106,9 @@ class Graph:
             if has_batch and _repeats(node):
                 self.same.add(node.results[0])
             return True
-        holds = _RULES.get(type(node))
-        if holds is None and self.formulas and isinstance(node, Structured):
-            holds = _by_formula
+        holds: Rule[Any] | None = _RULES.get(type(node))
+        if holds is None and self.formulas:
+            holds = _has_dividing_formula
         if holds is None or not has_batch or not holds(self, node):
             return False
         self.images.add(node.results[0])
@@ -143,6 +143,14 @@ def _repeats(node: Node) -> bool:
     *(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp),
 )
 def _by_formula(graph: Graph, node: Structured) -> bool:
+    return _divides(graph, node)
+
+
+def _has_dividing_formula(graph: Graph, node: Node) -> bool:
+    return isinstance(node, Structured) and _divides(graph, node)
+
+
+def _divides(graph: Graph, node: Structured) -> bool:
     """
     Decides by the formula. A formula with the number of images in it holds for that number only.
     """
