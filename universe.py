@@ -56,6 +56,7 @@ PASSES = {
     "glow-demote-products-to-bf16": _GRAPH + "demote_products_to_bf16:DemoteProductsToBf16Pass",
     "glow-schedule-nodes": _GRAPH + "schedule_nodes:ScheduleNodesPass",
     "glow-tile-batch": _GRAPH + "tile_batch:TileBatchPass",
+    "glow-loop-batch": _GRAPH + "loop_batch:LoopBatchPass",
     "glow-partition": _PARTITION + "partition:PartitionPass",
     "glow-verify-partitions": _PARTITION + "verify_partitions:VerifyPartitionsPass",
     "glow-inline-partitions": _PARTITION + "inline_partitions:InlinePartitionsPass",

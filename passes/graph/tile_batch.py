@@ -96,6 +96,8 @@ class Graph:
     """Computed from the images."""
     same: set[SSAValue] = field(default_factory=set)
     """The same for all images."""
+    formulas: bool = False
+    """Whether any operator with a formula qualifies by it, also one that does not pay."""
 
     def visit(self, node: Node) -> bool:
         """Visits a node. Returns False if it does not compute each image by itself."""
@@ -105,6 +107,8 @@ class Graph:
                 self.same.add(node.results[0])
             return True
         holds = _RULES.get(type(node))
+        if holds is None and self.formulas and isinstance(node, Structured):
+            holds = _by_formula
         if holds is None or not has_batch or not holds(self, node):
             return False
         self.images.add(node.results[0])
@@ -257,7 +261,7 @@ def _part(value: SSAValue, first: int, count: int) -> SliceOp:
     return node
 
 
-def _for_images(node: Node, operands: Sequence[SSAValue], count: int) -> Node:
+def for_images(node: Node, operands: Sequence[SSAValue], count: int) -> Node:
     """Returns the node for `count` images."""
     properties = dict(node.properties)
     if isinstance(node, SliceOp):
@@ -299,7 +303,7 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
         if count not in same:
             same[count] = {}
             for node in each(again):
-                made = _for_images(node, node.operands, count)
+                made = for_images(node, node.operands, count)
                 block.insert_op_before(made, before)
                 same[count][node.results[0]] = made.results[0]
         known = dict(same[count])
@@ -309,7 +313,7 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
             known[argument] = made.results[0]
         for node in each(moved):
             operands = [known[v] if graph.in_groups(node, v) else v for v in node.operands]
-            made = _for_images(node, operands, count)
+            made = for_images(node, operands, count)
             block.insert_op_before(made, before)
             known[node.results[0]] = made.results[0]
             parts[node.results[0]].append(made.results[0])
