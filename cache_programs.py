@@ -142,9 +142,11 @@ def _symbols(
         )
     (past,) = own
     others = [s for s in names if s != past]
-    likely = sorted(others, key=lambda s: ("total" not in s and "+" not in s, "seq" not in s))
+    # a batch of caches has any size, so that of all tokens would fit as well
+    free = [s for s in others if s not in _symbols_of([infos[name].shape for name in caches])]
+    likely = sorted(free, key=lambda s: ("total" not in s and "+" not in s, "seq" not in s))
     for total in (*likely[:1], None, *likely[1:]):
-        for new in sorted(others, key=lambda s: "seq" not in s):
+        for new in sorted(free, key=lambda s: "seq" not in s):
             if new == total:
                 continue
             found = CacheSymbols(past, new, total)

@@ -128,9 +128,7 @@ def _scaled(p: Expr, n: Expr) -> Expr:
 
 
 def _shifted_power_of_two(shifted: Expr) -> Expr:
-    """
-    Returns `2**n` for `shifted = n + _ROUND_F32`, whose other bits the shift drops; 0 for n = -127.
-    """
+    """Returns `2**n` for `shifted = n + _ROUND_F32`; 0 at -127. The shift drops the other bits."""
     return bitcast(_shift_left(bitcast(shifted, i32), 23) + _bits32(1.0), f32)
 
 

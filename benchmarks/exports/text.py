@@ -8,6 +8,7 @@ from typing import Any
 import transformers  # pyright: ignore[reportMissingImports]
 
 from .architecture import Architecture, Input, Scale, Sizes
+from .llama_100m import LLAMA_100M
 from .modules import CrossDecoderStep, DecoderStep, Selected
 
 VOCABULARY = 211
@@ -15,6 +16,11 @@ _SMALL: Sequence[Sizes] = (
     *({"batch": 2, "sequence": 7}, {"batch": 1, "sequence": 12}, {"batch": 3, "sequence": 5}),
 )
 _FULL: Sequence[Sizes] = ({"batch": 1, "sequence": 128},)
+_STEPS: Sequence[Sizes] = [
+    {"batch": batch, "sequence": new, "past": past, "total": new + past}
+    for batch, new, past in ((2, 3, 4), (1, 1, 9), (1, 1, 10))
+]
+_STEP: Sequence[Sizes] = ({"batch": 1, "sequence": 1, "past": 64, "total": 65},)
 _WIDTHS = {
     "vocab_size": VOCABULARY,
     "hidden_size": 32,
@@ -50,8 +56,13 @@ def _encoder(
     return Architecture(scale(small, _SMALL), None if full is None else scale(full, _FULL))
 
 
-def _with_cache(kind: str, small: Mapping[str, Any], full: Mapping[str, Any]) -> Architecture:
-    """Returns a step of a decoder over the keys and values of earlier tokens."""
+def _with_cache(
+    kind: str, small: Mapping[str, Any], full: Mapping[str, Any], steps: Sequence[Sizes] = _STEP
+) -> Architecture:
+    """
+    Returns a step of a decoder over the keys and values of earlier tokens. `steps` are the sizes of
+    the full one, the first of them that of the example that it is exported with.
+    """
 
     def scale(options: Mapping[str, Any], sizes: Sequence[Sizes]) -> Scale:
         config = getattr(transformers, f"{kind}Config")(**options)
@@ -69,10 +80,7 @@ def _with_cache(kind: str, small: Mapping[str, Any], full: Mapping[str, Any]) ->
             lambda: DecoderStep(getattr(transformers, f"{kind}{head}")(config)), inputs, sizes
         )
 
-    steps = [(2, 3, 4), (1, 1, 9), (1, 1, 10)]
-    several = [{"batch": b, "sequence": s, "past": p, "total": s + p} for b, s, p in steps]
-    once = {"batch": 1, "sequence": 1, "past": 64, "total": 65}
-    return Architecture(scale(small, several), scale(full, [once]))
+    return Architecture(scale(small, _STEPS), scale(full, steps))
 
 
 def _sequence_to_sequence(kind: str, options: Mapping[str, Any], head: str) -> Architecture:
@@ -118,6 +126,8 @@ _GPT2 = {
     "n_head": 4,
 }
 _GPT2_FULL = {"n_embd": 384, "n_layer": 6, "n_head": 6, "vocab_size": 8000}
+_GPT2_124M: dict[str, Any] = {}
+"""No options: by default, it is GPT-2 with 124 million parameters (Radford et al. 2019)."""
 _LLAMA = {**_WIDTHS, "num_key_value_heads": 2}
 _LLAMA_FULL = {
     "vocab_size": 8000,
@@ -210,6 +220,7 @@ TEXT: Mapping[str, Architecture] = {
     ),
     "gpt2": _encoder("GPT2", _GPT2, _GPT2_FULL, "LMHeadModel"),
     "gpt2-cache": _with_cache("GPT2", _GPT2, _GPT2_FULL),
+    "gpt2-124m-cache": _with_cache("GPT2", _GPT2, _GPT2_124M, _STEPS),
     "gpt-neox": _encoder("GPTNeoX", _WIDTHS, None, "ForCausalLM"),
     "gptj": _encoder("GPTJ", {**_GPT2, "rotary_dim": 4}, None, "ForCausalLM"),
     "opt": _encoder(
@@ -229,6 +240,7 @@ TEXT: Mapping[str, Architecture] = {
     ),
     "llama": _encoder("Llama", _LLAMA, _LLAMA_FULL, "ForCausalLM"),
     "llama-cache": _with_cache("Llama", _LLAMA, _LLAMA_FULL),
+    "llama-100m-cache": _with_cache("Llama", _LLAMA, LLAMA_100M, _STEPS),
     "mistral": _encoder("Mistral", {**_LLAMA, "sliding_window": 4}, None, "ForCausalLM"),
     "qwen2": _encoder("Qwen2", _LLAMA, None, "ForCausalLM"),
     "qwen3": _encoder("Qwen3", {**_LLAMA, "head_dim": 8}, None, "ForCausalLM"),

@@ -1,10 +1,12 @@
 """
 Recognises attention: the product of a softmax of a product.
 
-`softmax(q @ k^T * scale + mask) @ v`, where scale and mask may be missing and the scale may be a
-divisor, becomes one node, whose kernel need not write the scores of all positions to memory. The
-matrices may have one or two dimensions before them (images, or images and heads), and the softmax
-is along the last one. Nothing else may use the values in between.
+`softmax(q @ k^T * scale + mask) @ v` becomes one node, whose kernel need not write the scores of
+all positions to memory. Scale and mask may be missing, the scale may be a divisor, and q and k may
+be scaled instead of their product. The matrices may have one or two dimensions before them (images,
+or images and heads), and the softmax is along the last one. Where zeros replace the NaN of rows
+without a position, the node is `safe`. Heads of keys and values that are repeated, for groups of
+heads of the query, are read once. Nothing else may use the values in between.
 
 The node has positions before heads in its operands, as networks compute them. So a transposed
 operand loses its transpose here, and those that become necessary meet their inverses.
@@ -23,9 +25,10 @@ from xdsl.passes import ModulePass
 from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp
 from ...glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
+from ...glow_dialects.glow.logic import EqualOp, NotOp, SelectOp
 from ...glow_dialects.glow.matrix import MatMulOp
 from ...glow_dialects.glow.normalization import SoftmaxOp
-from ...glow_dialects.glow.shape import TransposeOp
+from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, TransposeOp
 from ...glow_dialects.operator import element_of, shape_of
 from ..levels import GRAPH
 from .rewriting import Build, RuleTable, apply_rules, defining_op, splat_value
@@ -38,45 +41,84 @@ class Scores:
     """A product `product * scale + mask`."""
 
     product: MatMulOp
+    left: SSAValue
+    right: SSAValue
+    """The operands of the product, without their scales."""
     scale: float
-    mask: SSAValue | None
+    masks: tuple[SSAValue, ...]
+    """The values that are added to the product."""
 
 
 def scores_of(value: SSAValue) -> Scores | None:
     """Returns the computation of `value`, if these are scores that nothing else uses."""
-    mask = None
-    add = defining_op(value, AddOp)
-    if add is not None:
-        for scaled, other in ((add.lhs, add.rhs), (add.rhs, add.lhs)):
-            if _scaled_product(scaled) is not None:
-                value, mask = scaled, other
-                break
-        else:
-            return None
+    masks: list[SSAValue] = []
+    while (add := defining_op(value, AddOp)) is not None and value.has_one_use():
+        sides = (add.lhs, add.rhs), (add.rhs, add.lhs)
+        value, other = next((s for s in sides if _has_product(s[0])), sides[0])
+        masks.append(other)
     found = _scaled_product(value)
-    return None if found is None else Scores(*found, mask)
+    if found is None:
+        return None
+    product, scale = found
+    left, of_left = _scaled(product.lhs)
+    right, of_right = _scaled(product.rhs)
+    return Scores(product, left, right, scale * of_left * of_right, tuple(masks))
+
+
+def _has_product(value: SSAValue) -> bool:
+    """Returns whether a value is scores, perhaps with masks."""
+    add = defining_op(value, AddOp)
+    if add is None:
+        return _scaled_product(value) is not None
+    return value.has_one_use() and any(_has_product(side) for side in (add.lhs, add.rhs))
 
 
 def _scaled_product(value: SSAValue) -> tuple[MatMulOp, float] | None:
     """Returns a product and the number that it is multiplied with."""
     if not value.has_one_use():
         return None
-    owner = value.owner
-    if isinstance(owner, MatMulOp):
-        return owner, 1.0
-    if isinstance(owner, DivOp):
-        number, factor = owner.lhs, splat_value(owner.rhs)
-        factor = 1 / factor if factor else None
-    elif isinstance(owner, MulOp):
-        number, factor = owner.lhs, splat_value(owner.rhs)
-        if factor is None:
-            number, factor = owner.rhs, splat_value(owner.lhs)
-    else:
-        return None
+    number, factor = _scaled(value)
     product = defining_op(number, MatMulOp)
-    if factor is None or product is None or not number.has_one_use():
+    if product is None or not number.has_one_use():
         return None
-    return product, float(factor)
+    return product, factor
+
+
+def _scaled(value: SSAValue) -> tuple[SSAValue, float]:
+    """Returns what is multiplied with a number, and the number; `value` and 1 if nothing is."""
+    owner = value.owner
+    if isinstance(owner, DivOp):
+        divisor = splat_value(owner.rhs)
+        return (owner.lhs, 1 / float(divisor)) if divisor else (value, 1.0)
+    if isinstance(owner, MulOp):
+        for number, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
+            factor = splat_value(other)
+            if factor is not None:
+                return number, float(factor)
+    return value, 1.0
+
+
+def _softmax_of(weights: SSAValue) -> tuple[SoftmaxOp | None, bool]:
+    """
+    Returns the softmax that weights are, unless something else uses it, and whether zeros replace
+    NaN in it, as in PyTorch's exports.
+    """
+    if not weights.has_one_use():
+        return None, False
+    choice = defining_op(weights, SelectOp)
+    if choice is None:
+        return defining_op(weights, SoftmaxOp), False
+    kept, zero, condition = choice.then, choice.otherwise, choice.condition
+    is_nan = defining_op(condition, NotOp)
+    if is_nan is not None:
+        kept, zero, condition = zero, kept, is_nan.input
+    equal, softmax = defining_op(condition, EqualOp), defining_op(kept, SoftmaxOp)
+    if equal is None or softmax is None or splat_value(zero) != 0:
+        return None, False
+    uses = {equal, choice}
+    if any(o is not kept for o in equal.operands) or {u.operation for u in kept.uses} != uses:
+        return None, False
+    return softmax, True
 
 
 def _transposed(build: Build, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
@@ -102,11 +144,45 @@ def _by_position(build: Build, value: SSAValue, transposed: bool) -> SSAValue:
     return _transposed(build, value, permutation)
 
 
+def _shared(key: SSAValue, value: SSAValue, build: Build) -> tuple[SSAValue, SSAValue]:
+    """
+    Returns key and value [images, positions, heads, width] before each of their heads is repeated
+    for a group of heads of the query; as they are if none is.
+    """
+    heads = shape_of(key.type)[2]
+    single = [_unrepeated(operand, build) for operand in (key, value)]
+    counts = {shape_of(operand.type)[2] for operand in single}
+    return (single[0], single[1]) if counts != {heads} and len(counts) == 1 else (key, value)
+
+
+def _unrepeated(value: SSAValue, build: Build) -> SSAValue:
+    """Returns [images, positions, heads, width] before its heads are repeated."""
+    turn = defining_op(value, TransposeOp)
+    order = list(range(4)) if turn is None else turn.call.ints("permutation")
+    joined = defining_op(value if turn is None else turn.input, ReshapeOp)
+    repeated = None if joined is None else defining_op(joined.input, BroadcastOp)
+    if joined is None or repeated is None:
+        return value
+    apart, whole = shape_of(repeated.input.type), shape_of(joined.result.type)
+    axis = order[2]
+    groups = apart[axis] if axis < len(apart) else 0
+    if apart != (*whole[:axis], groups, 1, *whole[axis + 1 :]):
+        return value
+    if shape_of(repeated.result.type)[: axis + 1] != apart[: axis + 1]:
+        return value
+    single, shape = repeated.input, (*whole[:axis], groups, *whole[axis + 1 :])
+    added = defining_op(single, ReshapeOp)
+    if added is not None and shape_of(added.input.type) == shape:
+        single = added.input
+    single = build.reshape(single, shape)
+    return _transposed(build, single, order)
+
+
 def attention(node: MatMulOp, build: Build) -> SSAValue | None:
     """Returns a product whose left operand is a softmax of scores."""
-    softmax = defining_op(node.lhs, SoftmaxOp)
+    softmax, is_safe = _softmax_of(node.lhs)
     shape = shape_of(node.result.type)
-    if softmax is None or not node.lhs.has_one_use() or node.transpose_lhs.value.data:
+    if softmax is None or node.transpose_lhs.value.data:
         return None
     if len(shape) not in (3, 4) or softmax.axis.value.data != len(shape) - 1:
         return None
@@ -115,17 +191,22 @@ def attention(node: MatMulOp, build: Build) -> SSAValue | None:
         return None
     product = scores.product
     operands = [
-        _by_position(build, product.lhs, bool(product.transpose_lhs.value.data)),
-        _by_position(build, product.rhs, not product.transpose_rhs.value.data),
-        _by_position(build, node.rhs, bool(node.transpose_rhs.value.data)),
+        _by_position(build, scores.left, bool(product.transpose_lhs.value.data)),
+        *_shared(
+            _by_position(build, scores.right, not product.transpose_rhs.value.data),
+            _by_position(build, node.rhs, bool(node.transpose_rhs.value.data)),
+            build,
+        ),
     ]
-    if scores.mask is None:
-        result = build(AttentionOp, *operands, scale=scores.scale)
-    else:
-        mask = scores.mask
+    if scores.masks:
+        mask = scores.masks[-1]
+        for other in reversed(scores.masks[:-1]):
+            mask = build(AddOp, mask, other)
         if len(shape) == 3:
             mask = build.reshape(mask, [shape[0], 1, *shape_of(mask.type)[1:]])
-        result = build(MaskedAttentionOp, *operands, mask, scale=scores.scale)
+        operands.append(mask)
+    operator = MaskedAttentionOp if scores.masks else AttentionOp
+    result = build(operator, *operands, scale=scores.scale, safe=is_safe)
     if len(shape) == 3:
         return build.reshape(result, shape)
     return build(TransposeOp, result, permutation=_HEADS_LAST_BUT_ONE)

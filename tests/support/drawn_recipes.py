@@ -297,11 +297,12 @@ def group_norm(g: DrawnGraph, operator: type[Node]) -> Node:
 def attend(g: DrawnGraph, operator: type[Node]) -> Node:
     n, rows, keys, heads = g.int(1, 2), g.pick((5, 1, 17)), g.pick((7, 1, 9, 33)), g.int(1, 3)
     width, depth, element = g.pick((4, 1, 8, 13)), g.pick((3, 8, 17)), g.element(FLOATS)
-    shapes = [[n, rows, heads, width], [n, keys, heads, width], [n, keys, heads, depth]]
+    groups = g.pick([d for d in range(1, heads + 1) if heads % d == 0])
+    shapes = [[n, rows, heads, width], [n, keys, groups, width], [n, keys, groups, depth]]
     if operator is attention.MaskedAttentionOp:
         shapes.append([n, heads, rows, keys])
     operands = [g.operand(element, s) for s in shapes]
-    return operator.of(*operands, scale=1 / sqrt(width))
+    return operator.of(*operands, scale=1 / sqrt(width), safe=g.pick((False, True)))
 
 
 FORMULAS = (

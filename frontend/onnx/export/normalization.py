@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.elements import compute_type, is_float
@@ -102,15 +104,32 @@ def attention(writer: Writer, node: AttentionOp | MaskedAttentionOp) -> str:
         writer.emit("Transpose", _wide(writer, v), perm=perm)
         for v, perm in zip(node.operands[:3], _HEADS_FIRST, strict=True)
     )
+    members = node.members(node.call)
+    if members > 1:
+        images, keys, groups, width = shape_of(node.key.type)
+        key = _repeated(writer, key, [images, groups, width, keys], members)
+        width = shape_of(node.value.type)[3]
+        value = _repeated(writer, value, [images, groups, keys, width], members)
     scores = writer.emit("MatMul", query, key)
     real = compute_type(element_of(node.query.type))
     scores = writer.emit("Mul", scores, writer.number(node.call.float("scale"), real, "scale"))
     if isinstance(node, MaskedAttentionOp):
         scores = writer.emit("Add", scores, _wide(writer, node.mask))
     weights = writer.emit("Softmax", scores, axis=3)
+    if node.safe.value.data:
+        zero = writer.number(0.0, real, "zero")
+        weights = writer.emit("Where", writer.emit("IsNaN", weights), zero, weights)
     result = writer.emit("Transpose", writer.emit("MatMul", weights, value), perm=[0, 2, 1, 3])
     element = element_of(node.result.type)
     return result if element == real else writer.emit("Cast", result, to=code_of(element))
+
+
+def _repeated(writer: Writer, name: str, shape: Sequence[int], members: int) -> str:
+    """Returns a tensor [images, heads, ...] with each head repeated."""
+    images, heads, *rest = shape
+    apart = writer.reshaped(name, [images, heads, 1, *rest])
+    spread = writer.emit("Expand", apart, writer.ints([images, heads, members, *rest]))
+    return writer.reshaped(spread, [images, heads * members, *rest])
 
 
 _HEADS_FIRST = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])

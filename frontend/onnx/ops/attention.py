@@ -62,28 +62,10 @@ def attended(
     if softcap or sink is not None:
         result = _composed(build, q, k, v, scale, added, softcap, sink)
     else:
-        members = heads // groups
-        q = _members_as_rows(build, q, groups)
-        if added is None:
-            result = build.op(AttentionOp, q, k, v, scale=scale)
-        else:
-            apart = build.reshape(added, [images, groups, members, rows, columns])
-            apart = build.transpose(apart, [0, 1, 3, 2, 4])
-            mask = build.reshape(apart, [images, groups, rows * members, columns])
-            result = build.op(MaskedAttentionOp, q, k, v, mask, scale=scale)
-        # the reverse of `_members_as_rows`
-        width = shape(v)[-1]
-        result = build.reshape(result, [images, rows, members, groups, width])
-        result = build.transpose(result, [0, 1, 3, 2, 4])
+        masks = [] if added is None else [added]
+        operator = MaskedAttentionOp if masks else AttentionOp
+        result = build.op(operator, q, k, v, *masks, scale=scale)
     return build.reshape(result, [images, rows, heads * shape(v)[-1]])
-
-
-def _members_as_rows(build: GraphBuilder, q: SSAValue, groups: int) -> SSAValue:
-    """Returns queries whose heads with the same keys are rows of one head."""
-    images, rows, heads, width = shape(q)
-    apart = build.reshape(q, [images, rows, groups, heads // groups, width])
-    apart = build.transpose(apart, [0, 1, 3, 2, 4])
-    return build.reshape(apart, [images, rows * heads // groups, groups, width])
 
 
 def _composed(

@@ -7,7 +7,9 @@ block of scores is in memory, and what was summed is scaled down when a larger s
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from math import inf
 
 from xdsl.ir import Attribute
 
@@ -41,61 +43,93 @@ def attention(k: Kernel) -> None:
     """
     Computes, for each image, each head, and a few rows of the query: the scores, the numerators of
     their softmax, and the mean of the values. Many rows read packed copies of the keys and of the
-    values of the head.
+    values of the head. Heads with the same keys are rows of one head if each has one row.
     """
-    query = k.operands[0]
-    n, h = Dim("n", query.shape[0]), Dim("h", query.shape[2])
-    head = _Head(k, n, h, compute_type(query.element))
-    with k.repeat(n), k.repeat(h):
-        if repays_packed_keys(query.shape[1]):
-            _Packed(head).run()
+    query, key = k.operands[:2]
+    rows, groups = query.shape[1], key.shape[2]
+    n, g, m = Dim("n", query.shape[0]), Dim("h", groups), Dim("m", query.shape[2] // groups)
+    element = compute_type(query.element)
+    with k.repeat(n), k.repeat(g):
+        if repays_packed_keys(rows):
+            packed = _Packed(_Head(k, n, g, m, element))
+            packed.pack()
+            with _each_member(k, m):
+                packed.run()
+        elif rows == 1:
+            _few_rows(_Head(k, n, g, None, element))
         else:
-            _few_rows(head)
+            with _each_member(k, m):
+                _few_rows(_Head(k, n, g, m, element))
+
+
+def _each_member(k: Kernel, m: Dim) -> AbstractContextManager[None]:
+    return k.repeat(m) if m.size > 1 else nullcontext()
 
 
 @dataclass(frozen=True)
 class _Head:
-    """A head of an image."""
+    """A head of an image. All heads of a group have the same key and value."""
 
     k: Kernel
     n: Dim
-    h: Dim
+    g: Dim
+    """The group."""
+    m: Dim | None
+    """The number of the head in its group; None if the heads are rows."""
     element: Attribute
     """The type in which it computes."""
 
     @property
+    def members(self) -> int:
+        return self.k.operands[0].shape[2] // self.g.size
+
+    @property
     def rows(self) -> Rows:
-        return Rows((), 0, Dim("i", self.k.operands[0].shape[1]))
+        size = self.members if self.m is None else self.k.operands[0].shape[1]
+        return Rows((), 0, Dim("i", size))
+
+    def _row(self, row: Index) -> tuple[Index, Index]:
+        """Returns the position and the head of a row."""
+        if self.members == 1:
+            return row, self.g
+        first = affine(self.g) * self.members
+        return (0, first + row) if self.m is None else (row, first + self.m)
+
+    def query(self, row: Index, column: Index) -> Access:
+        return self.k.operands[0][self.place(row, column)]
 
     def of(self, operand: int, position: Index, column: Index) -> Access:
-        """Returns an element of the query, the key or the value."""
-        return self.k.operands[operand][[self.n, position, self.h, column]]
+        """Returns an element of the key or the value."""
+        return self.k.operands[operand][[self.n, position, self.g, column]]
 
     def mask(self, row: Index, position: Index) -> list[Access]:
-        return [view[[self.n, self.h, row, position]] for view in self.k.operands[3:]]
+        place, head = self._row(row)
+        return [view[[self.n, head, place, position]] for view in self.k.operands[3:]]
 
     def place(self, row: Index, column: Index) -> list[Index]:
         """Returns the indices of an element of the result."""
-        return [self.n, row, self.h, column]
+        place, head = self._row(row)
+        return [self.n, place, head, column]
 
 
 def _few_rows(head: _Head) -> None:
     """Computes a few rows at a time, with all their scores, from keys and values as they are."""
     k, element = head.k, head.element
-    query, key, value = k.operands[:3]
-    count = queries_together(query.shape[1])
+    key, value = k.operands[1:3]
+    count = queries_together(head.rows.row.size)
     j, t, d = (Dim(*of) for of in zip("jtd", (*key.shape[1::2], value.shape[3]), strict=True))
     powers = k.scratch((count, j.size), element)
     peak, share = k.scratch((count,), element), k.scratch((count,), element)
 
     def visit(at: Rows) -> None:
         (i,), row = at.place, at.row
-        products = total(Combine.ADD, element, head.of(0, i, t), head.of(1, j, t))
+        products = total(Combine.ADD, element, head.query(i, t), head.of(1, j, t))
         scores = powers[[row, j]]
         k.map([row, j], scores, mask := head.mask(i, j), _score(k, bool(mask)), [t], products)
         softmax_of_rows(k, row, j, None, scores, peak[[row]], share[[row]], _power())
         means = total(Combine.ADD, element, scores, head.of(2, j, d))
-        k.reduce([row, d], [j], means, head.place(i, d), [share[[row]]], X * Y)
+        result = _kept(k, X * Y, Y < inf)
+        k.reduce([row, d], [j], means, head.place(i, d), [share[[row]]], result)
 
     in_blocks(k, head.rows, count, visit)
 
@@ -123,13 +157,14 @@ class _Packed:
         self.peak, self.former, self.share = (k.scratch((count,), element) for _ in range(3))
 
     def run(self) -> None:
-        self._pack()
+        """Computes the rows of a head."""
         in_blocks(self.k, self.head.rows, self.query.shape[0], self._visit)
 
     def _panels(self, columns: int, width: int, inner: int) -> View:
         return self.k.scratch((-(-columns // width), inner, width), self.head.element)
 
-    def _pack(self) -> None:
+    def pack(self) -> None:
+        """Copies the keys and values of a group of heads to panels."""
         k, t, of, j = self.k, self.t, self.head.of, Dim("j", self.keys)
         for p, lane in each_panel(k, self.keys, self.key_width):
             position = p * self.key_width + lane
@@ -142,7 +177,7 @@ class _Packed:
         """Computes some rows of the result."""
         k, (i,), row, t = self.k, rows.place, rows.row, self.t
         query = convert(X, self.head.element) * k.call.float("scale")
-        k.map([row, t], self.query[[row, t]], [self.head.of(0, i, t)], query)
+        k.map([row, t], self.query[[row, t]], [self.head.query(i, t)], query)
         if self.together == self.keys:
             self._whole(rows)
             return
@@ -157,7 +192,7 @@ class _Packed:
         if rest:
             self._add_block(rows, affine(blocks), rest)
         quotient = [self.sums[[row, d]], self.share[[row]]]
-        k.finish([row, d], self.head.place(i, d), quotient, X / Y)
+        k.finish([row, d], self.head.place(i, d), quotient, _kept(k, X / Y, Y > 0))
 
     def _whole(self, rows: Rows) -> None:
         """Computes the result where all keys are one block."""
@@ -167,7 +202,8 @@ class _Packed:
         softmax_of_rows(k, row, j, None, self.powers[[row, j]], peak, share, _power())
         for p, lane in each_panel(k, self.columns, self.width):
             place = self.head.place(i, p * self.width + lane)
-            k.reduce([row, lane], [j], self._means(row, j, p, lane, j), place, [share], X * Y)
+            result = _kept(k, X * Y, Y < inf)
+            k.reduce([row, lane], [j], self._means(row, j, p, lane, j), place, [share], result)
 
     def _add_block(self, rows: Rows, block: Affine, keys: int) -> None:
         """Adds what a block of keys gives, and scales what was summed to the largest score."""
@@ -210,6 +246,11 @@ def _score(k: Kernel, is_masked: bool) -> Expr:
     """Returns a score, from the product and perhaps the mask."""
     scaled = X * k.call.float("scale")
     return scaled + Y if is_masked else scaled
+
+
+def _kept(k: Kernel, mean: Expr, is_weighted: Expr) -> Expr:
+    """Returns a mean, or zero if the node is safe and the sum of the weights is no number."""
+    return select(is_weighted, mean, 0) if k.call.get("safe") else mean
 
 
 def _power() -> Expr:

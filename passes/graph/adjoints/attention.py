@@ -16,6 +16,7 @@ from ....glow_dialects.glow.normalization import SoftmaxOp
 from ....glow_dialects.glow.reduction import ReduceSumOp
 from ....glow_dialects.glow.shape import TransposeOp
 from ....glow_dialects.operator import shape_of
+from ..lowerings.attention import heads_first, numbers_or_zero
 from ..rewriting import Build
 from .registry import adjoint
 
@@ -31,16 +32,20 @@ def attention(
     adjoint of the scores is `dS = P (dP - sum(O dO))`, and those of query and key are its products
     with key and query.
     """
-    turned = (_turned(v, build) for v in (*node.operands[:3], node.result, seed))
-    query, key, value, result, given = turned
+    members = node.members(node.call)
+    query, key, value = heads_first(node.operands[:3], members, build)
+    result, given = (_turned(v, build) for v in (node.result, seed))
     scale = node.scale.value.data
     scores = _times(build(MatMulOp, query, key, transpose_rhs=True), scale, build)
     if isinstance(node, MaskedAttentionOp):
         scores = build(AddOp, scores, node.mask)
     power = build(SoftmaxOp, scores, axis=3)
+    if node.safe.value.data:
+        power = numbers_or_zero(build, power)
     found: dict[int, SSAValue] = {}
     if 2 in wanted:
-        found[2] = _turned(build(MatMulOp, power, given, transpose_lhs=True), build)
+        change = build(MatMulOp, power, given, transpose_lhs=True)
+        found[2] = _turned(_of_groups(change, members, build), build)
     if not wanted - {2}:
         return found
     products = build(MatMulOp, given, value, transpose_rhs=True)
@@ -53,13 +58,23 @@ def attention(
     if 0 in wanted:
         found[0] = _turned(build(MatMulOp, change, key), build)
     if 1 in wanted:
-        found[1] = _turned(build(MatMulOp, change, query, transpose_lhs=True), build)
+        change = build(MatMulOp, change, query, transpose_lhs=True)
+        found[1] = _turned(_of_groups(change, members, build), build)
     return found
 
 
 def _turned(value: SSAValue, build: Build) -> SSAValue:
     """Returns a value with heads before positions, or the other way around."""
     return build(TransposeOp, value, permutation=_HEADS_FIRST)
+
+
+def _of_groups(value: SSAValue, members: int, build: Build) -> SSAValue:
+    """Returns [images, heads, positions, width] added up for the heads of each group."""
+    if members == 1:
+        return value
+    images, heads, *rest = shape_of(value.type)
+    apart = build.reshape(value, [images, heads // members, members, *rest])
+    return build(ReduceSumOp, apart, axes=[2], keep_dims=False)
 
 
 def _times(value: SSAValue, number: float, build: Build) -> SSAValue:

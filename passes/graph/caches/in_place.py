@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     f32,
 )
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from ....errors import UnsupportedError
 from ....glow_dialects.glow.constant import ConstantOp
@@ -107,8 +107,9 @@ def caches_in_place(imports: Imports, rows: Rows, caches: Mapping[str, str]) -> 
         argument = block.insert_arg(op.results[0].type, len(block.args))
         argument.name_hint = op.results[0].name_hint
         op.results[0].replace_all_uses_with(argument)
-    axes = {name: _keep(pair, rows) for name, pair in pairs.items()}
-    _finish(main, names, pairs)
+    kept = {name: _keep(pair, rows) for name, pair in pairs.items()}
+    _finish(main, names, {name: after for name, (_, after) in kept.items()})
+    axes = {name: axis for name, (axis, _) in kept.items()}
     return CachedGraph(imports.whole, rows, axes, positions)
 
 
@@ -236,10 +237,10 @@ def _window(array: np.ndarray, axis: int, start: int, size: int) -> np.ndarray:
     return np.take(array, np.arange(start, start + size), axis)
 
 
-def _keep(pair: _Pair, rows: Rows) -> int:
+def _keep(pair: _Pair, rows: Rows) -> tuple[int, SSAValue]:
     """
-    Lets a cache be a part of a state, whose rows are its dimension 1 if it has one before them, and
-    returns that dimension.
+    Lets a cache be a part of a state, whose rows are its dimension 1 if it has one before them.
+    Returns that dimension, and the next value of the state.
     """
     past, concat = pair
     axis, shape = concat.call.int("axis"), list(shape_of(past.type))
@@ -249,34 +250,42 @@ def _keep(pair: _Pair, rows: Rows) -> int:
     element = element_of(past.type)
     kept = [rows.total if i == axis else shape[i] for i in order]
     block = past.block
+    assert isinstance(block, Block)
     state = block.insert_arg(TensorType(element, kept), past.index)
     state.name_hint = past.name_hint
     build = Build()
     sizes = [shape[i] for i in order]
     zeros, ones = [0] * len(shape), [1] * len(shape)
-    value = build(SliceOp, state, starts=zeros, sizes=sizes, strides=ones)
+    value = stored = build(SliceOp, state, starts=zeros, sizes=sizes, strides=ones)
+    back = [order.index(i) for i in range(len(order))]
     if place != axis:
-        value = build(TransposeOp, value, permutation=[order.index(i) for i in range(len(order))])
-    first = block.first_op
+        value = build(TransposeOp, stored, permutation=back)
+    first, end = block.first_op, block.last_op
     assert first is not None
+    assert isinstance(end, func.ReturnOp)
     block.insert_ops_before(build.ops, first)
     past.replace_all_uses_with(value)
     block.erase_arg(past)
-    result = concat.result
-    if place != axis:
-        build = Build()
-        result = build(TransposeOp, concat.result, permutation=order)
-        block.insert_ops_after(build.ops, concat)
-    end = block.last_op
-    assert isinstance(end, func.ReturnOp)
+    if place == axis:
+        return place, concat.result
+    # the new rows are turned, not the whole cache
+    build = Build()
+    new = build(TransposeOp, concat.inputs[1], permutation=order)
+    after = build(ConcatOp, stored, new, axis=place)
+    turned = build(TransposeOp, after, permutation=back)
+    block.insert_ops_before(build.ops, concat)
     for i, value in enumerate(end.operands):
         if value is concat.result:
-            end.operands[i] = result
-    return place
+            end.operands[i] = after
+    concat.result.replace_all_uses_with(turned)
+    block.erase_op(concat)
+    return place, after
 
 
-def _finish(main: func.FuncOp, added: Sequence[str], pairs: Mapping[str, _Pair]) -> None:
-    """Gives the function its new type, names and states."""
+def _finish(main: func.FuncOp, added: Sequence[str], after: Mapping[str, SSAValue]) -> None:
+    """
+    Gives the function its new type, names and states; `after` are the next values of the states.
+    """
     assert main.arg_attrs is not None
     given = [*main.arg_attrs, *(DictionaryAttr({NAME: StringAttr(name)}) for name in added)]
     main.properties["arg_attrs"] = ArrayAttr(given)
@@ -286,9 +295,4 @@ def _finish(main: func.FuncOp, added: Sequence[str], pairs: Mapping[str, _Pair])
     )
     names = [text_of(about.data[NAME]) for about in given]
     results: dict[SSAValue, int] = {v: i for i, v in enumerate(end.operands)}
-    states: dict[int, int] = {}
-    for name, (_, concat) in pairs.items():
-        stored = [u.operation.results[0] for u in concat.result.uses if u.operation.results]
-        made = next(v for v in (concat.result, *stored) if v in results)
-        states[names.index(name)] = results[made]
-    set_states(main, states)
+    set_states(main, {names.index(name): results[value] for name, value in after.items()})

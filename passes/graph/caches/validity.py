@@ -170,7 +170,8 @@ class RowMasks:
             op.operands[3] = build(AddOp, op.mask, mask)
             self._insert(op, build)
             return
-        made = build(MaskedAttentionOp, op.query, op.key, op.value, mask, scale=op.scale)
+        operands = op.query, op.key, op.value, mask
+        made = build(MaskedAttentionOp, *operands, scale=op.scale, safe=op.safe)
         self._insert(op, build)
         op.result.replace_all_uses_with(made)
         op.detach()

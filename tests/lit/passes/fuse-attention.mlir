@@ -102,3 +102,74 @@ func.func @others(%q: tensor<2x7x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x3
 // CHECK-NEXT:  %w = glow.softmax %u axis 2 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
 // CHECK-NEXT:  %x = glow.matmul %w, %v : (tensor<2x7x9xf32>, tensor<2x9x3xf32>) -> tensor<2x7x3xf32>
 // CHECK-NEXT:  func.return %r, %x : tensor<2x7x3xf32>, tensor<2x7x3xf32>
+
+// -----
+
+// Query and key are scaled, and zeros replace NaN, as PyTorch writes it.
+func.func @safe(%q: tensor<2x7x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x3xf32>, %m: tensor<2x7x9xf32>) -> tensor<2x7x3xf32> {
+  %a = glow.splat value 0.5 : tensor<2x7x4xf32>
+  %b = glow.splat value 0.25 : tensor<2x4x9xf32>
+  %zero = glow.splat value 0.0 : tensor<2x7x9xf32>
+  %qs = glow.mul %q, %a : (tensor<2x7x4xf32>, tensor<2x7x4xf32>) -> tensor<2x7x4xf32>
+  %ks = glow.mul %b, %k : (tensor<2x4x9xf32>, tensor<2x4x9xf32>) -> tensor<2x4x9xf32>
+  %s = glow.matmul %qs, %ks : (tensor<2x7x4xf32>, tensor<2x4x9xf32>) -> tensor<2x7x9xf32>
+  %sm = glow.add %s, %m : (tensor<2x7x9xf32>, tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %p = glow.softmax %sm axis 2 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %e = glow.equal %p, %p : (tensor<2x7x9xf32>, tensor<2x7x9xf32>) -> tensor<2x7x9xi1>
+  %n = glow.not %e : (tensor<2x7x9xi1>) -> tensor<2x7x9xi1>
+  %c = glow.select %n, %zero, %p : (tensor<2x7x9xi1>, tensor<2x7x9xf32>, tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %r = glow.matmul %c, %v : (tensor<2x7x9xf32>, tensor<2x9x3xf32>) -> tensor<2x7x3xf32>
+  func.return %r : tensor<2x7x3xf32>
+}
+
+// CHECK-LABEL: @safe(
+// CHECK:       glow.masked_attention %{{.*}} scale 0.125 safe true
+// CHECK-NOT:   glow.softmax
+
+// -----
+
+// Another number than zero replaces NaN, and another node uses the weights: both stay as they are.
+func.func @not_safe(%q: tensor<2x7x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x3xf32>) -> (tensor<2x7x3xf32>, tensor<2x7x3xf32>, tensor<2x7x9xf32>) {
+  %one = glow.splat value 1.0 : tensor<2x7x9xf32>
+  %zero = glow.splat value 0.0 : tensor<2x7x9xf32>
+  %s = glow.matmul %q, %k : (tensor<2x7x4xf32>, tensor<2x4x9xf32>) -> tensor<2x7x9xf32>
+  %p = glow.softmax %s axis 2 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %e = glow.equal %p, %p : (tensor<2x7x9xf32>, tensor<2x7x9xf32>) -> tensor<2x7x9xi1>
+  %c = glow.select %e, %p, %one : (tensor<2x7x9xi1>, tensor<2x7x9xf32>, tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %r = glow.matmul %c, %v : (tensor<2x7x9xf32>, tensor<2x9x3xf32>) -> tensor<2x7x3xf32>
+  %s2 = glow.matmul %q, %k : (tensor<2x7x4xf32>, tensor<2x4x9xf32>) -> tensor<2x7x9xf32>
+  %p2 = glow.softmax %s2 axis 2 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %e2 = glow.equal %p2, %p2 : (tensor<2x7x9xf32>, tensor<2x7x9xf32>) -> tensor<2x7x9xi1>
+  %c2 = glow.select %e2, %p2, %zero : (tensor<2x7x9xi1>, tensor<2x7x9xf32>, tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %r2 = glow.matmul %c2, %v : (tensor<2x7x9xf32>, tensor<2x9x3xf32>) -> tensor<2x7x3xf32>
+  func.return %r, %r2, %p2 : tensor<2x7x3xf32>, tensor<2x7x3xf32>, tensor<2x7x9xf32>
+}
+
+// CHECK-LABEL: @not_safe(
+// CHECK-NOT:   attention
+// CHECK:       func.return
+
+// -----
+
+// Each head of key and value is for two heads of the query, and two masks are added.
+func.func @grouped(%q: tensor<1x4x7x8xf32>, %k: tensor<1x9x2x8xf32>, %v: tensor<1x2x9x3xf32>, %m: tensor<1x4x7x9xf32>, %n: tensor<1x4x7x9xf32>) -> tensor<1x4x7x3xf32> {
+  %kt = glow.transpose %k permutation [0, 2, 1, 3] : (tensor<1x9x2x8xf32>) -> tensor<1x2x9x8xf32>
+  %k1 = glow.reshape %kt : (tensor<1x2x9x8xf32>) -> tensor<1x2x1x9x8xf32>
+  %k2 = glow.broadcast %k1 : (tensor<1x2x1x9x8xf32>) -> tensor<1x2x2x9x8xf32>
+  %k4 = glow.reshape %k2 : (tensor<1x2x2x9x8xf32>) -> tensor<1x4x9x8xf32>
+  %v1 = glow.reshape %v : (tensor<1x2x9x3xf32>) -> tensor<1x2x1x9x3xf32>
+  %v2 = glow.broadcast %v1 : (tensor<1x2x1x9x3xf32>) -> tensor<1x2x2x9x3xf32>
+  %v4 = glow.reshape %v2 : (tensor<1x2x2x9x3xf32>) -> tensor<1x4x9x3xf32>
+  %s = glow.matmul %q, %k4 transpose_rhs true : (tensor<1x4x7x8xf32>, tensor<1x4x9x8xf32>) -> tensor<1x4x7x9xf32>
+  %s1 = glow.add %m, %s : (tensor<1x4x7x9xf32>, tensor<1x4x7x9xf32>) -> tensor<1x4x7x9xf32>
+  %s2 = glow.add %s1, %n : (tensor<1x4x7x9xf32>, tensor<1x4x7x9xf32>) -> tensor<1x4x7x9xf32>
+  %p = glow.softmax %s2 axis 3 : (tensor<1x4x7x9xf32>) -> tensor<1x4x7x9xf32>
+  %r = glow.matmul %p, %v4 : (tensor<1x4x7x9xf32>, tensor<1x4x9x3xf32>) -> tensor<1x4x7x3xf32>
+  func.return %r : tensor<1x4x7x3xf32>
+}
+
+// CHECK-LABEL: @grouped(
+// CHECK-NEXT:  [[Q:%.*]] = glow.transpose %q permutation [0, 2, 1, 3]
+// CHECK-NEXT:  [[V:%.*]] = glow.transpose %v permutation [0, 2, 1, 3]
+// CHECK-NEXT:  [[M:%.*]] = glow.add %m, %n
+// CHECK-NEXT:  glow.masked_attention [[Q]], %k, [[V]], [[M]] : {{.*}} -> tensor<1x7x4x3xf32>

@@ -73,6 +73,27 @@ def test_first_keys_do_not_count(low: float):
     check(MaskedAttentionOp, *operands(BLOCKS, np.float32), mask, scale=0.4)
 
 
+@pytest.mark.parametrize("rows", [1, 5, 37])
+@pytest.mark.parametrize("members", [2, 3])
+def test_groups_of_heads_with_one_key(rows: int, members: int):
+    groups, keys = 2, 41
+    shapes = [(2, rows, groups * members, 5), (2, keys, groups, 5), (2, keys, groups, 7)]
+    shapes.append((2, groups * members, rows, keys))
+    check(MaskedAttentionOp, *(random(i, *s) for i, s in enumerate(shapes)), scale=0.4)
+
+
+@pytest.mark.parametrize("case", [CASES[0], CASES[3], CASES[4], BLOCKS], ids=str)
+@pytest.mark.parametrize("safe", [False, True])
+def test_rows_without_a_position(case: tuple[int, ...], safe: bool):
+    """They give NaN or zeros; so does a row with NaN in a score."""
+    n, rows, columns, heads, *_ = case
+    mask = random(4, n, heads, rows, columns, dtype=np.float32)
+    mask[:, :, rows // 2] = -np.inf
+    query, key, value = operands(case, np.float32)
+    query[:, 0, 0, 0] = np.nan
+    check(MaskedAttentionOp, query, key, value, mask, scale=0.4, safe=safe)
+
+
 def test_nan_in_a_score_shows_in_its_row():
     query, key, value = operands((1, 16, 16, 2, 32, 32), np.float32)
     query[0, 5, 1, 3] = np.nan

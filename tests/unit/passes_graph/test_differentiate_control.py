@@ -47,7 +47,9 @@ func.func @main({inputs} %x: tensor<3xf64> {{glow.name = "x"}},
       -> (tensor<3xf64>, tensor<i64>, tensor<3xf64>, tensor<{most}x3xf64>, tensor<i32>) {{
   ^bb0(%i: tensor<i64>, %0: tensor<3xf64>, %1: tensor<i64>, %2: tensor<3xf64>, %3: tensor<3xf64>):
     %m = glow.add %1, %i : (tensor<i64>, tensor<i64>) -> tensor<i64>
-    %f = glow.cast %m : (tensor<i64>) -> tensor<f64>
+    %whole = glow.cast %m : (tensor<i64>) -> tensor<f64>
+    %tenth = glow.splat value 0.1 : tensor<f64>
+    %f = glow.mul %whole, %tenth : (tensor<f64>, tensor<f64>) -> tensor<f64>
     %s = glow.broadcast %f : (tensor<f64>) -> tensor<3xf64>
     %4 = glow.mul %0, %3 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
     %5 = glow.sin %4 : (tensor<3xf64>) -> tensor<3xf64>

@@ -67,20 +67,28 @@ def test_rms_norm(inverse: bool):
 
 
 @pytest.mark.parametrize("mask", [None, (1, 1, 1, 9), (2, 3, 7, 9), (7, 9)], ids=str)
-@pytest.mark.parametrize("divide", [False, True])
-def test_attention_of_several_heads(mask: tuple[int, ...] | None, divide: bool):
+@pytest.mark.parametrize("form", ["product", "quotient", "both operands, safe"])
+def test_attention_of_several_heads(mask: tuple[int, ...] | None, form: str):
     g = Graph("test", np.random.default_rng(0))
     query = g.op("Transpose", "q", perm=[0, 2, 1, 3])
     key = g.op("Transpose", "k", perm=[0, 2, 3, 1])
     value = g.op("Transpose", "v", perm=[0, 2, 1, 3])
-    scores = g.op("MatMul", query, key)
-    scores = g.op("Div" if divide else "Mul", scores, g.number(1.5))
+    is_safe = form == "both operands, safe"
+    if is_safe:
+        query, key = (g.op("Mul", part, g.number(0.6)) for part in (query, key))
+        scores = g.op("MatMul", query, key)
+    else:
+        scores = g.op("MatMul", query, key)
+        scores = g.op("Div" if form == "quotient" else "Mul", scores, g.number(1.5))
     if mask is not None:
         scores = g.op("Add", scores, "m")
-    mixed = g.op("MatMul", g.op("Softmax", scores, axis=-1), value)
+    shares = g.op("Softmax", scores, axis=-1)
+    if is_safe:
+        shares = g.op("Where", g.op("IsNaN", shares), g.number(0.0), shares)
+    mixed = g.op("MatMul", shares, value)
     y = g.op("Transpose", mixed, perm=[0, 2, 1, 3])
     masks = {} if mask is None else {"m": mask}
     shapes = {"q": (2, 7, 3, 4), "k": (2, 9, 3, 4), "v": (2, 9, 3, 5)}
     counts = compare(g, {y: (2, 7, 3, 5)}, **shapes, **masks)
     assert counts["glow.attention"] + counts["glow.masked_attention"] == 1
-    assert not counts["glow.softmax"]
+    assert not counts["glow.softmax"] + counts["glow.select"]

@@ -154,6 +154,7 @@ CASES: list[Case] = [
     (RmsNormOp, floats((3, 17), (17,), dtype=F16), {"axis": 1}),
     (AttentionOp, floats((2, 5, 3, 4), (2, 7, 3, 4), (2, 7, 3, 2)), {"scale": 0.5}),
     (MaskedAttentionOp, floats((1, 5, 3, 4), (1, 7, 3, 4), (1, 7, 3, 2), (1, 3, 5, 7)), {}),
+    (AttentionOp, floats((2, 5, 6, 4), (2, 7, 2, 4), (2, 7, 2, 3)), {"scale": 0.5, "safe": True}),
     (DotMatMulOp, [((3, 5, 8), U8), ((3, 2, 4, 4), I8)], {"columns": 11}),
     (DotMatMulOp, floats((5, 6), (2, 3, 8, 2), dtype=BF16), {"columns": 13}),
     (GroupNormOp, floats((2, 6, 5, 3), (6,), (6,)), {"groups": 3}),
