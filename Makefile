@@ -99,6 +99,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m glow.benchmarks.host examples/digits/digits.onnx
 	$(BIN)/python -m glow.benchmarks.scaling
 	$(BIN)/python -m glow.benchmarks.trees
+	$(BIN)/python -m glow.benchmarks.bags
 
 $(VENV)/created:
 	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer with the venv module is needed; \

@@ -34,6 +34,7 @@ PASSES = {
     # the kinds of modules
     "glow-set-machine": "lowering.set_machine:SetMachinePass",
     # graph
+    "glow-bind-symbols": _GRAPH + "bind_symbols:BindSymbolsPass",
     "glow-fold-constants": _GRAPH + "fold_constants:FoldConstantsPass",
     "glow-activations-to-u8": _GRAPH + "activations_to_u8:ActivationsToU8Pass",
     "glow-legalize-quantized": _GRAPH + "legalize_quantized:LegalizeQuantizedPass",

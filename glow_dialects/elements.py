@@ -29,6 +29,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from .dims import symbolic_shape, with_symbols
+from .extents import Extent
 from .quant import QuantizedType
 
 _DENSE = NoneAttr()
@@ -122,7 +124,9 @@ def type_bytes(t: TensorType | MemRefType) -> int:
     Returns bytes of a dense tensor, or of the smallest buffer that holds a strided memref's
     elements.
     """
-    if isinstance(t, TensorType) or isinstance(t.layout, NoneAttr):
+    if isinstance(t, TensorType):
+        return prod(symbolic_shape(t)) * element_bytes(t.element_type)
+    if isinstance(t.layout, NoneAttr):
         return prod(t.get_shape()) * element_bytes(t.element_type)
     return extent(t) * element_bytes(t.element_type)
 
@@ -208,8 +212,8 @@ def strided_memref(
 
 
 def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType:
-    """Returns the type of a tensor."""
-    make = TensorType if isinstance(element, QuantizedType) else _tensor_type
+    """Returns the type of a tensor, of which some sizes may be extents."""
+    make = _new_tensor_type if isinstance(element, QuantizedType) else _tensor_type
     return make(element, tuple(shape))
 
 
@@ -219,9 +223,13 @@ def memref_type(element: Attribute, shape: Sequence[int], layout: Layout = _DENS
     return make(element, tuple(shape), layout)
 
 
-@lru_cache(maxsize=8192)
-def _tensor_type(element: Attribute, shape: tuple[int, ...]) -> TensorType:
+def _new_tensor_type(element: Attribute, shape: tuple[int, ...]) -> TensorType:
+    if any(isinstance(size, Extent) for size in shape):
+        return with_symbols(element, shape)
     return TensorType(element, shape)
+
+
+_tensor_type = lru_cache(maxsize=8192)(_new_tensor_type)
 
 
 @lru_cache(maxsize=8192)

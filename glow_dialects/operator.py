@@ -32,9 +32,12 @@ from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..table import Table
-from ..wording import counted
+from ..wording import counted, did_you_mean
+from .dims import is_symbolic, symbolic_shape, symbols_in
 from .elements import is_float, is_integer, is_narrow_storage, storage_type, tensor_type
+from .extents import symbol_size
 from .python_values import Python, to_attribute, to_python
+from .symbol import Symbol
 from .syntax import fill_defaults, parse_properties, print_properties
 
 
@@ -105,7 +108,7 @@ class Canonicalizes(HasCanonicalizationPatternsTrait):
 
 class Node(IRDLOperation, abc.ABC):
     """
-    A node of the tensor graph: pure, statically shaped, with inferred result types.
+    A node of the tensor graph: pure, with inferred result types.
 
     A subclass declares operands, results and properties, and implements `infer`.
     """
@@ -137,6 +140,8 @@ class Node(IRDLOperation, abc.ABC):
         ):
             if want != have:
                 raise VerifyException(f"expected result {i} of type {want}, found {have}")
+        if any(is_symbolic(r.type) for r in self.results):
+            expect_declared(self)
 
     def __post_init__(self) -> None:
         result = self.results[0].type if self.results else None
@@ -205,7 +210,13 @@ class Node(IRDLOperation, abc.ABC):
 
 
 def shape_of(t: Attribute) -> tuple[int, ...]:
-    return t.get_shape() if isinstance(t, TensorType | MemRefType) else ()
+    """
+    Returns the shape of a tensor or buffer, () of others. Sizes of a tensor that depend on symbols
+    are extents, which act as integers where the ranges of the symbols allow that.
+    """
+    if isinstance(t, TensorType):
+        return symbolic_shape(t)
+    return t.get_shape() if isinstance(t, MemRefType) else ()
 
 
 def element_of(t: Attribute) -> Attribute:
@@ -214,6 +225,37 @@ def element_of(t: Attribute) -> Attribute:
 
 def with_shape(element: Attribute, shape: Sequence[int]) -> TensorType:
     return tensor_type(element, shape)
+
+
+def expect_declared(op: Operation) -> None:
+    """
+    Expects that the symbols in results are declared: that an argument of the function has a
+    dimension of exactly this size, so that inputs tell it. Raises VerifyException otherwise.
+    """
+    function = op.parent_op()
+    while function is not None and function.name != "func.func":
+        function = function.parent_op()
+    if function is None or not function.regions[0].blocks:
+        return  # not in a graph yet
+    declared = declared_symbols([a.type for a in function.regions[0].blocks[0].args])
+    for symbol in symbols_in([size for r in op.results for size in shape_of(r.type)]).values():
+        if symbol.name not in declared:
+            known = ", ".join(map(str, declared.values())) or "none"
+            raise VerifyException(
+                f"expected symbols that are the size of a dimension of an argument ({known}), "
+                f"found {symbol}{did_you_mean(symbol.name, declared)}"
+            )
+        symbols_in([symbol_size(s.name, s.low, s.high) for s in (declared[symbol.name], symbol)])
+
+
+def declared_symbols(arguments: Sequence[Attribute]) -> dict[str, Symbol]:
+    """
+    Returns the symbols that types of arguments declare, by name: those that are the size of a
+    dimension. Raises VerifyException for one with two ranges.
+    """
+    sizes = [size for t in arguments if is_symbolic(t) for size in shape_of(t)]
+    alone = {str(symbol) for symbol in symbols_in(sizes).values()}
+    return {s.name: s for s in symbols_in([z for z in sizes if str(z) in alone]).values()}
 
 
 # Checks for shape inference. Each raises VerifyException with what was expected and what was found.

@@ -18,12 +18,16 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-Python: TypeAlias = "bool | int | float | str | Sequence[int] | Sequence[float] | Attribute"
+from .dims import DimsAttr
+from .extents import Extent, Size
+
+Python: TypeAlias = "bool | int | float | str | Sequence[Size] | Sequence[float] | Attribute"
 
 
 def to_attribute(value: Python) -> Attribute:
     """
-    Returns a Python value as the attribute that operators use: i64, f64, i1, string or dense array.
+    Returns a Python value as the attribute that operators use: i64, f64, i1, string or dense array;
+    for lists in which sizes depend on symbols, `#glow.dims`.
     """
     match value:
         case Attribute():
@@ -38,6 +42,8 @@ def to_attribute(value: Python) -> Attribute:
             return StringAttr(value)
         case _ if any(isinstance(v, float) for v in value):
             return DenseArrayBase.from_list(f64, [float(v) for v in value])
+        case _ if any(isinstance(v, Extent) for v in value):
+            return DimsAttr(tuple(value))  # pyright: ignore
         case _:
             return DenseArrayBase.from_list(i64, [int(v) for v in value])
 
@@ -55,6 +61,8 @@ def to_python(attribute: Attribute) -> Any:
             return attribute.data
         case DenseArrayBase():
             return tuple(attribute.get_values())  # pyright: ignore
+        case DimsAttr():
+            return attribute.data
         case ArrayAttr():
             return tuple(to_python(a) for a in attribute)
         case _:

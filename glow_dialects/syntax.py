@@ -12,7 +12,7 @@ attributes, where every property may be given as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -36,6 +36,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ..wording import did_you_mean
+from .dims import DimsAttr, parse_sizes, text_of_sizes
+from .extents import Size
 from .python_values import to_attribute, to_python
 
 Properties = Mapping[str, PropertyDef]
@@ -52,10 +54,11 @@ _KINDS: dict[str, Attribute] = {
 
 
 @dataclass(frozen=True)
-class PerDimension(AttrConstraint[DenseArrayBase[IntegerType]]):
+class PerDimension(AttrConstraint[DenseArrayBase[IntegerType] | DimsAttr]):
     """
-    A list of i64 with `times` numbers for each dimension of the first result but `besides`, none
-    below `least`; if it is not given, all are `fill`. Without `fill`, it must be given.
+    A list of i64, or of sizes that depend on symbols, with `times` numbers for each dimension of
+    the first result but `besides`, none below `least`; if it is not given, all are `fill`. Without
+    `fill`, it must be given.
     """
 
     fill: int | None
@@ -64,7 +67,8 @@ class PerDimension(AttrConstraint[DenseArrayBase[IntegerType]]):
     least: int | None = None
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        _INTS.verify(attr, constraint_context)
+        if not isinstance(attr, DimsAttr):
+            _INTS.verify(attr, constraint_context)
 
     def mapping_type_vars(self, type_var_mapping: object) -> PerDimension:
         return self
@@ -139,6 +143,8 @@ def _literal(value: Attribute) -> str | None:
             return '"' + value.data.replace("\\", "\\\\").replace('"', '\\"') + '"'
         case DenseArrayBase(elt_type=t) if t == i64:
             return f"[{', '.join(map(str, to_python(value)))}]"
+        case DimsAttr():
+            return f"[{text_of_sizes(value.data)}]"
         case _:
             return None
 
@@ -197,8 +203,8 @@ def _is_required(definition: PropertyDef) -> bool:
 
 def _parse_value(parser: Parser, name: str, definition: PropertyDef) -> Attribute:
     start = parser.pos
-    literal = _parse_literal(parser, name)
-    for number in literal if isinstance(literal, list) else [literal]:
+    literal = _parse_literal(parser, name, isinstance(definition.constr, PerDimension))
+    for number in literal if isinstance(literal, Sequence) else [literal]:
         if isinstance(number, int) and not -(2**63) <= number < 2**63:
             parser.raise_error(f"expected integers of 64 bits for {name}, found {number}", start)
     value = None if literal is None else to_attribute(literal)
@@ -209,13 +215,20 @@ def _parse_value(parser: Parser, name: str, definition: PropertyDef) -> Attribut
     return value
 
 
-def _parse_literal(parser: Parser, name: str) -> bool | int | float | str | list[int] | None:
+def _parse_literal(
+    parser: Parser, name: str, symbolic: bool
+) -> bool | int | float | str | Sequence[Size] | None:
     if (flag := parser.parse_optional_boolean()) is not None:
         return flag
     if (text := parser.parse_optional_str_literal()) is not None:
         return text
     if (number := parser.parse_optional_number()) is not None:
         return number
+    if symbolic and parser.parse_optional_punctuation("["):
+        found = () if parser.parse_optional_punctuation("]") else parse_sizes(parser, f" in {name}")
+        if found:
+            parser.parse_punctuation("]")
+        return found
     return parser.parse_optional_comma_separated_list(
         parser.Delimiter.SQUARE, lambda: parser.parse_integer(False, True, f" in {name}")
     )

@@ -49,7 +49,12 @@ class Timings:
     chunk_l1_share: float = 0.7
     """Part of the first cache that the filters of a chunk of a reduction may fill."""
     prefetch_bytes: int = 4096
-    """The distance in bytes at which arrays that are read from front to back are prefetched."""
+    """The distance in bytes at which filters of register tiles are prefetched."""
+    stream_prefetch_bytes: int = 1024
+    """
+    The same for arrays that nothing reads a second time, as weights that one row meets: as many
+    lines as a core waits for at a time.
+    """
     prefetched_l2_share: float = 1 / 16
     """Arrays that are larger than this part of the second cache are prefetched."""
     amx_prefetched_bytes: int = 1 << 17

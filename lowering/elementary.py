@@ -127,6 +127,11 @@ def _scaled(p: Expr, n: Expr) -> Expr:
     return p * _power_of_two(half) * _power_of_two(n - half)
 
 
+def _shifted_power_of_two(shifted: Expr) -> Expr:
+    """Returns `2**n` for `shifted = n + _ROUND_F32`; 0 at -127. The shift drops the other bits."""
+    return bitcast(_shift_left(bitcast(shifted, i32), 23) + _bits32(1.0), f32)
+
+
 def _power_of_two(n: Expr) -> Expr:
     return bitcast(_shift_left(n + 127, 23), f32)
 
@@ -143,6 +148,8 @@ _LOG = (
     *(0.333333105, -0.250000089, 0.200021669, -0.166680902, 0.142185539),
     *(-0.124030836, 0.118935123, -0.116943352, 0.0675757006),
 )
+MODERATE_EXP = (-88.0, 88.0)
+"""The arguments of which `moderate_exp` is the exponential."""
 _LN2_SHORT = (0.693359375, -2.12194440e-4)
 """ln 2 in two parts. The first has so few bits that its product with an exponent is exact."""
 _SMALLEST_NORMAL = 2.0**-126
@@ -199,22 +206,32 @@ class Elementary:
         shifted = self._fma(x, factor, _ROUND_F32)
         return shifted - _ROUND_F32, bitcast(shifted, i32) - _bits32(_ROUND_F32)
 
-    def _exp_reduced(self, x: Expr) -> tuple[Expr, Expr]:
-        """Returns `(p, n)` with e**x = p * 2**n and p near 1."""
-        whole, n = self._nearest(x, _LOG2_E)
+    def _exp_shifted(self, x: Expr) -> tuple[Expr, Expr]:
+        """
+        Returns `(n + _ROUND_F32, r)` with x = r + n * ln 2 for an integer n, and r near 0.
+        """
+        shifted = self._fma(x, _LOG2_E, _ROUND_F32)
+        whole = shifted - _ROUND_F32
         r = self._fma(whole, -_LN2[0], x)
-        r = self._fma(whole, -_LN2[1], r)
-        return self._fma(r * r, _polynomial(r, _EXP), r) + 1.0, n
+        return shifted, self._fma(whole, -_LN2[1], r)
 
-    def _exp_moderate(self, x: Expr) -> Expr:
-        """Returns e**x for |x| < 80 or NaN, where the result is a normal number."""
-        p, n = self._exp_reduced(x)
+    def _exp_of_rest(self, r: Expr) -> Expr:
+        """Returns e**r for |r| <= ln(2) / 2."""
+        return self._fma(r * r, _polynomial(r, _EXP), r) + 1.0
+
+    def moderate_exp(self, x: Expr) -> Expr:
+        """
+        Returns e**x for x from `MODERATE_EXP[0]` to `MODERATE_EXP[1]`, or NaN. Results that are no
+        normal numbers may be zero.
+        """
+        shifted, r = self._exp_shifted(x)
         # a multiplication, because adding to the exponent bits fails for NaN, whose n is garbage
-        return p * _power_of_two(n)
+        return self._exp_of_rest(r) * _shifted_power_of_two(shifted)
 
     def exp(self, x: Expr) -> Expr:
         """Returns e**x."""
-        return _scaled(*self._exp_reduced(_at_least(_at_most(x, 89.0), -104.0)))
+        shifted, r = self._exp_shifted(_at_least(_at_most(x, 89.0), -104.0))
+        return _scaled(self._exp_of_rest(r), bitcast(shifted, i32) - _bits32(_ROUND_F32))
 
     def exp2(self, x: Expr) -> Expr:
         """Returns 2**x."""
@@ -254,7 +271,7 @@ class Elementary:
         square = x * x
         small = self._fma(a * square, _polynomial(square, _TANH), a)
         bounded = _at_most(a, 10.0)  # tanh rounds to 1 from 9.02 on
-        large = 1.0 - 2.0 / (self._exp_moderate(bounded + bounded) + 1.0)
+        large = 1.0 - 2.0 / (self.moderate_exp(bounded + bounded) + 1.0)
         return _with_sign_of(select(a < 0.625, small, large), x)
 
     def erf(self, x: Expr) -> Expr:
@@ -263,16 +280,16 @@ class Elementary:
         small = self._fma(a, _polynomial(x * x, _ERF_SMALL), a)
         bounded = _at_most(a, 3.95)  # erf rounds to 1 from 3.92 on
         exponent = self._fma(bounded, _polynomial(bounded, _ERF_LARGE), bounded)
-        large = 1.0 - self._exp_moderate(0.0 - exponent)
+        large = 1.0 - self.moderate_exp(0.0 - exponent)
         return _with_sign_of(select(a < 0.95, small, large), x)
 
     def one_plus_erf(self, x: Expr) -> Expr:
         """Returns `1 + erf(x)`: a power of two below zero, and two minus such a power above."""
         a = _at_most(_absolute(x), _ERF_REST_ZERO)
-        exponent = a * _split_polynomial(a, _ERF_REST)
-        whole, n = self._nearest(0.0 - exponent, 1.0)
-        r = (0.0 - exponent) - whole
-        rest = _split_polynomial(r, (1.0, *_EXP2)) * _power_of_two(n)
+        exponent = a * _split_polynomial(a, [-c for c in _ERF_REST])
+        shifted = exponent + _ROUND_F32
+        r = exponent - (shifted - _ROUND_F32)
+        rest = _split_polynomial(r, (1.0, *_EXP2)) * _shifted_power_of_two(shifted)
         return select(x < 0.0, rest, 2.0 - rest)
 
     def _quadrant(self, a: Expr) -> tuple[Expr, Expr, Expr]:

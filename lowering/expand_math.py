@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math, memref, vector
@@ -37,7 +38,7 @@ from ..glow_dialects.glow_nest.body import Body
 from ..glow_dialects.scalar import Expr, Primitive, arguments
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
-from .elementary import SIN_COS_LIMIT, Elementary
+from .elementary import MODERATE_EXP, SIN_COS_LIMIT, Elementary
 from .kernels.codegen.algebra import ArithAlgebra, Value
 from .kernels.codegen.emit import Emitter
 from .kernels.codegen.types import vector_type
@@ -88,17 +89,44 @@ def _sum_with_one(op: Operation) -> arith.AddfOp | None:
 
 
 def _is_one(op: Operation | Block) -> bool:
+    return _number(op) == 1.0
+
+
+def _number(op: Operation | Block) -> float | None:
+    """Returns the constant that all lanes of the result of an operation have; None if not known."""
     if isinstance(op, vector.BroadcastOp):
         op = op.source.owner
     if not isinstance(op, arith.ConstantOp):
-        return False
+        return None
     match op.value:
         case FloatAttr():
-            return op.value.value.data == 1.0
-        case DenseIntOrFPElementsAttr():
-            return op.value.is_splat() and op.value.get_values()[0] == 1.0
+            return op.value.value.data
+        case DenseIntOrFPElementsAttr() if op.value.is_splat():
+            return float(op.value.get_values()[0])
         case _:
-            return False
+            return None
+
+
+def _bounds(value: SSAValue) -> tuple[float, float]:
+    """Returns numbers between which a value is, where it is not NaN, as far as operations tell."""
+    op = value.owner
+    number = _number(op)
+    if number is not None:
+        return number, number
+    if not isinstance(op, arith.MaximumfOp | arith.MinimumfOp):
+        return -inf, inf
+    combine = max if isinstance(op, arith.MaximumfOp) else min
+    (a, b), (c, d) = (_bounds(operand) for operand in op.operands)
+    return combine(a, c), combine(b, d)
+
+
+def _function_of(op: Operation) -> _Function:
+    """Returns the function that takes the place of an operation."""
+    if isinstance(op, math.ExpOp):
+        (least, most), (low, high) = _bounds(op.operands[0]), MODERATE_EXP
+        if low <= least and most <= high:
+            return Elementary.moderate_exp
+    return EXPANDED[type(op)]
 
 
 def _expanded(op: Operation, function: _Function, algebra: ArithAlgebra) -> SSAValue:
@@ -165,7 +193,8 @@ class ExpandMathPass(ModulePass):
     %r = math.exp %x : vector<16xf32>   // becomes about 20 operations on vector<16xf32>
     ```
 
-    `1 + erf(x)` is a function of its own. On a machine without fused multiply-add, results are as
+    `1 + erf(x)` is a function of its own, and so is the exponential of numbers between bounds that
+    keep it from overflowing. On a machine without fused multiply-add, results are as
     accurate, but take more operations.
     """
 
@@ -183,7 +212,7 @@ class ExpandMathPass(ModulePass):
             emitter = emitters.setdefault(scope, Emitter(scope))
             operations = Block()
             added = _sum_with_one(target)
-            function = EXPANDED[type(target)] if added is None else Elementary.one_plus_erf
+            function = _function_of(target) if added is None else Elementary.one_plus_erf
             with emitter.inside(operations):
                 result = _expanded(target, function, ArithAlgebra(emitter, machine, lanes))
             made = list(operations.ops)

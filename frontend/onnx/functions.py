@@ -3,7 +3,8 @@ Operators that are defined by other operators: functions of the model, and those
 
 ONNX defines many operators by a function body (onnx.ai/onnx/repo-docs/IR.html, "Functions"), and
 some by one that depends on the types of the inputs. An operator without a converter is replaced by
-its body.
+its body. A body that ONNX states for f32, without a conversion of its constants, is meant for the
+other float types of the operator too.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
+from onnx import AttributeProto, FunctionProto, NodeProto, TensorProto, TypeProto, numpy_helper
 from onnx.defs import OpSchema
+from onnx.helper import tensor_dtype_to_np_dtype
 from xdsl.ir import SSAValue
 
 from ...errors import ModelError
@@ -21,6 +23,9 @@ from .load import opset_versions
 from .node import node_label
 from .problems import some
 from .stand_ins import type_proto
+
+_OTHER_FLOATS = (TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+_CONVERSIONS = ("Cast", "CastLike")
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ def _definition(
     schema: OpSchema, proto: NodeProto, inputs: Sequence[SSAValue | None]
 ) -> FunctionProto | None:
     if schema.has_function:  # pyright: ignore
-        return schema.function_body  # pyright: ignore
+        return _with_constants_of_type(schema.function_body, inputs)  # pyright: ignore
     if not depends_on_types(schema):
         return None
     types = [(TypeProto() if v is None else type_proto(v)).SerializeToString() for v in inputs]
@@ -111,6 +116,25 @@ def _definition(
     function = FunctionProto()
     function.ParseFromString(found)
     return function if function.node else None
+
+
+def _with_constants_of_type(
+    function: FunctionProto, inputs: Sequence[SSAValue | None]
+) -> FunctionProto:
+    """
+    Returns a body whose f32 constants have the type of its first input, if that is another float
+    and the body converts nothing.
+    """
+    first = type_proto(inputs[0]).tensor_type.elem_type if inputs and inputs[0] else 0
+    if first not in _OTHER_FLOATS or any(n.op_type in _CONVERSIONS for n in function.node):
+        return function
+    result = FunctionProto()
+    result.CopyFrom(function)
+    for attribute in (a for n in result.node if n.op_type == "Constant" for a in n.attribute):
+        if attribute.name == "value" and attribute.t.data_type == TensorProto.FLOAT:
+            number = numpy_helper.to_array(attribute.t).astype(tensor_dtype_to_np_dtype(first))
+            attribute.t.CopyFrom(numpy_helper.from_array(number))
+    return result
 
 
 def _specialise(

@@ -8,6 +8,7 @@ from typing import NoReturn
 from xdsl.ir import Attribute
 
 from ..elements import compute_type, is_float
+from ..extents import Extent, bounds, greatest, least
 from ..operator import element_of
 from . import typing
 from .indices import (
@@ -164,7 +165,7 @@ class _Binder(Values):
 
     def _size(self, e: Expression, place: int) -> int:
         size = self._number(e, place)
-        if not 0 <= size < 2**31:
+        if size < 0 or bounds(size)[0] >= 2**31:
             self.fail(f"expected a size from 0, found {size}", e.at)
         return size
 
@@ -172,7 +173,7 @@ class _Binder(Values):
         self.place = place
         value = self.value(e)
         self.place = None
-        if not isinstance(value, Constant) or not isinstance(value.value, int):
+        if not isinstance(value, Constant) or not isinstance(value.value, int | Extent):
             self.fail("expected a whole number that is known at compile time", e.at)
         return value.value
 
@@ -257,7 +258,7 @@ class _Binder(Values):
                 waiting |= {loop for loop in form.terms if loop.size == UNKNOWN}
             else:
                 loop, size = largest
-                found[loop] = min(size, found.get(loop, size))
+                found[loop] = least(size, found.get(loop, size))
         ready = {loop: size for loop, size in found.items() if loop not in waiting}
         for loop, size in ready.items():
             loop.set_size(size)
@@ -266,10 +267,12 @@ class _Binder(Values):
     def _expect_limits(self) -> None:
         for limit, form, end in self._limits():
             # an index without values has too large a first one, unless there is no room at all
-            sizes = {loop: max(loop.size, end > 0) for loop in form.terms}
+            sizes = {loop: greatest(loop.size, end > 0) for loop in form.terms}
             if 0 in sizes.values():
                 continue
-            largest = form.constant + sum(max(0, c * (sizes[i] - 1)) for i, c in form.terms.items())
+            largest = form.constant + sum(
+                greatest(0, c * (sizes[i] - 1)) for i, c in form.terms.items()
+            )
             if largest >= end:
                 first = [f" for the first {loop.name}" for loop in form.terms if not loop.size]
                 self.fail(

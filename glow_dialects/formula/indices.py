@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn, TypeAlias
 
+from ..extents import greatest
 from .problem import FormulaError
 from .statement import Affine, Loop
 from .syntax import Call, ElementAccess, Equation, Expression, Formula, Index, Name, parts_of
@@ -170,6 +171,6 @@ def largest_range(form: Affine, size: int) -> tuple[Loop, int] | None:
     if len(unknown) != 1 or form.terms[unknown[0]] < 1:
         return None
     rest = form.constant + sum(
-        max(0, c * (loop.size - 1)) for loop, c in form.terms.items() if loop is not unknown[0]
+        greatest(0, c * (loop.size - 1)) for loop, c in form.terms.items() if loop is not unknown[0]
     )
-    return unknown[0], max(0, (size - 1 - rest) // form.terms[unknown[0]] + 1)
+    return unknown[0], greatest(0, (size - 1 - rest) // form.terms[unknown[0]] + 1)

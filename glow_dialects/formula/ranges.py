@@ -9,6 +9,7 @@ from typing import TypeAlias
 from xdsl.ir import Attribute
 
 from ..elements import stored_values
+from ..extents import greatest, least
 from ..scalar import Primitive
 from .statement import (
     Affine,
@@ -58,10 +59,10 @@ def interval(term: Term) -> Interval:
 
 
 def of_affine(form: Affine) -> Interval:
-    ends = [(c * (loop.size - 1), 0) for loop, c in form.terms.items()]
+    ends = [c * (loop.size - 1) for loop, c in form.terms.items()]
     return (
-        form.constant + sum(min(e) for e in ends),
-        form.constant + sum(max(e) for e in ends),
+        form.constant + sum(least(end, 0) for end in ends),
+        form.constant + sum(greatest(end, 0) for end in ends),
     )
 
 
@@ -73,14 +74,14 @@ def _stored(t: NumberKind | Attribute) -> Interval:
 def _product(a: Interval, b: Interval) -> Interval:
     # 0 * inf is 0 here: the end is never reached
     ends = [x * y if x and y else 0 for x in a for y in b]
-    return min(ends), max(ends)
+    return least(*ends), greatest(*ends)
 
 
 def _quotient(a: Interval, b: Interval) -> Interval:
     if b[0] <= 0 <= b[1]:
         return ANYTHING
     ends = [x / y for x in a for y in b]
-    return min(ends), max(ends)
+    return least(*ends), greatest(*ends)
 
 
 def _whole(a: Interval, rounded: Callable[[float], int]) -> Interval:
@@ -92,7 +93,7 @@ def _floor_div(a: Interval, b: Interval) -> Interval:
     if b[0] < 1:
         return ANYTHING
     ends = [x // y if isfinite(x) else x for x in a for y in b]
-    return min(ends), max(ends)
+    return least(*ends), greatest(*ends)
 
 
 def _modulo(a: Interval, b: Interval) -> Interval:
@@ -102,7 +103,7 @@ def _modulo(a: Interval, b: Interval) -> Interval:
 
 
 def _absolute(a: Interval) -> Interval:
-    return (0 if a[0] <= 0 <= a[1] else min(map(abs, a)), max(map(abs, a)))
+    return (0 if a[0] <= 0 <= a[1] else least(*map(abs, a)), greatest(*map(abs, a)))
 
 
 _RULES: Mapping[Primitive | IndexOp, Callable[..., Interval]] = {
@@ -112,12 +113,12 @@ _RULES: Mapping[Primitive | IndexOp, Callable[..., Interval]] = {
     Primitive.DIV: _quotient,
     Primitive.NEG: lambda a: (-a[1], -a[0]),
     Primitive.ABS: _absolute,
-    Primitive.MAXIMUM: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-    Primitive.MINIMUM: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    Primitive.MAXIMUM: lambda a, b: (greatest(a[0], b[0]), greatest(a[1], b[1])),
+    Primitive.MINIMUM: lambda a, b: (least(a[0], b[0]), least(a[1], b[1])),
     Primitive.FLOOR: lambda a: _whole(a, floor),
     Primitive.CEIL: lambda a: _whole(a, ceil),
     Primitive.ROUND_EVEN: lambda a: _whole(a, round),
-    Primitive.SELECT: lambda c, a, b: (min(a[0], b[0]), max(a[1], b[1])),
+    Primitive.SELECT: lambda c, a, b: (least(a[0], b[0]), greatest(a[1], b[1])),
     IndexOp.FLOOR_DIV: _floor_div,
     IndexOp.MODULO: _modulo,
 }

@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
+from ..extents import Extent
 from ..scalar import Primitive
 
 
@@ -204,7 +205,7 @@ class Affine:
 def affine(term: Term) -> Affine | None:
     """Returns an index as an affine form of loop variables; None if it is not one."""
     match term:
-        case Constant() if isinstance(term.value, int):
+        case Constant() if isinstance(term.value, int | Extent):
             return Affine({}, term.value)
         case LoopValue():
             return Affine({term.loop: 1})

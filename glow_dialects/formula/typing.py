@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ..elements import compute_type, is_float, is_integer
+from ..extents import Extent, greatest, least
 from ..scalar import Primitive
 from .statement import Apply, Constant, Convert, IndexOp, NumberKind, Term, Type
 
@@ -68,8 +69,8 @@ _FOLDED: Mapping[Primitive | IndexOp, Callable[..., Any]] = {
     Primitive.MUL: operator.mul,
     Primitive.DIV: operator.truediv,
     Primitive.POW: operator.pow,
-    Primitive.MAXIMUM: max,
-    Primitive.MINIMUM: min,
+    Primitive.MAXIMUM: greatest,
+    Primitive.MINIMUM: least,
     Primitive.NEG: operator.neg,
     Primitive.ABS: abs,
     Primitive.FLOOR: floor,
@@ -91,7 +92,8 @@ def described(t: Type) -> str:
 
 
 def constant(value: float, at: int) -> Constant:
-    return Constant(NumberKind.INTEGER if isinstance(value, int) else NumberKind.REAL, at, value)
+    whole = isinstance(value, int | Extent)
+    return Constant(NumberKind.INTEGER if whole else NumberKind.REAL, at, value)
 
 
 def true(at: int) -> Constant:
@@ -109,7 +111,7 @@ def adapted(term: Term, t: Type) -> Term:
     whole = isinstance(t, Attribute) and is_integer(t)
     if t == i1 or (whole and term.type is NumberKind.REAL) or t is NumberKind.INTEGER:
         raise Mismatch(f"expected {described(t)}, found {described(term.type)}")
-    if isinstance(term, Constant):
+    if isinstance(term, Constant) and not isinstance(term.value, Extent):
         value = int(term.value) if whole else float(term.value)
         return Constant(t, term.at, value)
     return Convert(t, term.at, term)

@@ -1,8 +1,9 @@
 """
 The `glow` dialect: a typed dataflow graph of tensors.
 
-A network is a `func.func` over statically shaped tensors. Its arguments and results carry the names
-of the model's inputs and outputs as `glow.name`. Every node is pure and infers its result types.
+A network is a `func.func` over tensors, whose sizes are numbers or depend on symbols. Its arguments
+and results carry the names of the model's inputs and outputs as `glow.name`. Every node is pure and
+infers its result types.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from xdsl.ir import Dialect
 from xdsl.irdl import IRDLOperation
 
 from ..blob import BlobAttr
+from ..dims import DimsAttr
 from . import (
     activation,
     arithmetic,
@@ -66,7 +68,7 @@ OTHERS: list[type[IRDLOperation]] = [
 GLOW = Dialect(
     "glow",
     [*list[type[IRDLOperation]](NODES), *OTHERS],
-    [BlobAttr, MachineAttr],
+    [BlobAttr, DimsAttr, MachineAttr],
 )  # pyright: ignore
 
 __all__ = ["GLOW", "NODES", "DataParallel", "Node"]

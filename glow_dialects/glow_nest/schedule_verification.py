@@ -63,7 +63,8 @@ def verify_registers(nest: Nest, schedule: Schedule, registers: int) -> None:
 
 def registers_of(nest: Nest, schedule: Schedule) -> int:
     """
-    Returns the vector registers that a register tile takes: accumulators, loaded vectors, one more.
+    Returns the vector registers that a register tile takes: accumulators, loaded vectors that
+    several of them need, one more.
     """
     if not isinstance(schedule, Reducing) or nest.reduction is None:
         return 0
@@ -71,7 +72,7 @@ def registers_of(nest: Nest, schedule: Schedule) -> int:
     sums = prod(n for d, n in tile.items() if d in nest.parallel or d is schedule.vector)
     vectors = min(
         (
-            prod(n for d, n in tile.items() if a.stride(d) != 0)
+            vectors_kept(prod(n for d, n in tile.items() if a.stride(d) != 0), prod(tile.values()))
             for a in nest.reduction.reads
             if schedule.vector is not None and a.stride(schedule.vector) != 0
         ),
@@ -80,6 +81,14 @@ def registers_of(nest: Nest, schedule: Schedule) -> int:
     if sums == 1 or not isinstance(schedule, Reduce | RegisterTile):
         return sums
     return sums + vectors + 1
+
+
+def vectors_kept(loaded: int, accumulators: int) -> int:
+    """
+    Returns how many of the vectors that a step loads for so many accumulators are in registers at a
+    time. One that a single accumulator needs is loaded just before it is used.
+    """
+    return 1 if loaded == accumulators else loaded
 
 
 def _tile(nest: Nest, schedule: VectorSchedule) -> Iterator[tuple[Dim, int]]:

@@ -46,7 +46,7 @@ class Scores:
     """The operands of the product, without their scales."""
     scale: float
     masks: tuple[SSAValue, ...]
-    """What is added to the product."""
+    """The values that are added to the product."""
 
 
 def scores_of(value: SSAValue) -> Scores | None:

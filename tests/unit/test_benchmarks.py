@@ -353,7 +353,7 @@ def test_make_bench_runs_all_benchmarks() -> None:
         ["make", "--dry-run", "bench", "PYTHON=python3"], capture_output=True, text=True, cwd=ROOT
     ).stdout
     parts = ("run", "kernels", "compile_time", "quantized", "host examples/", "scaling", "trees")
-    for part in parts:
+    for part in (*parts, "bags"):
         assert f"-m glow.benchmarks.{part}" in printed
     assert "--no-winograd" in printed
 
@@ -371,6 +371,15 @@ def test_trees(run: Run) -> None:
         *("--threads", "1", "--seconds", "0.01"),
     )
     assert [line.split()[0] for line in printed.splitlines()[1:]] == ["50x12", "50x12"]
+
+
+def test_bags(run: Run) -> None:
+    printed = run(
+        *("glow.benchmarks.bags", "--columns", "6", "--bits", "4,8,32", "--threads", "1"),
+        *("--seconds", "0.01", "--mib", "1"),
+    )
+    rows = [line.split()[:3] for line in printed.splitlines()[2:]]
+    assert rows == [[bits, "6", where] for bits in ("4", "8", "32") for where in ("table", "cache")]
 
 
 def test_host(run: Run) -> None:

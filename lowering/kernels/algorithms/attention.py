@@ -19,7 +19,7 @@ from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
-from ....glow_dialects.scalar import Expr, arguments, convert, exp, maximum, multiply_add, select
+from ....glow_dialects.scalar import Expr, convert, maximum, multiply_add, select
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import (
     balanced_panel,
@@ -28,7 +28,7 @@ from ..schedules.blocking import (
     repays_packed_keys,
 )
 from .row_blocks import Rows, each_panel, in_blocks
-from .rows import softmax_of_rows
+from .rows import power_from, softmax_of_rows
 
 _LEAST_EXPONENT = -64.0
 """
@@ -255,7 +255,4 @@ def _kept(k: Kernel, mean: Expr, is_weighted: Expr) -> Expr:
 
 def _power() -> Expr:
     """Returns `exp(score - peak)`, or zero where that is too small to matter."""
-    score, peak = arguments(2)
-    below = score - peak
-    power = exp(maximum(below, _LEAST_EXPONENT))
-    return select(below < _LEAST_EXPONENT, 0.0, power)
+    return select(X - Y < _LEAST_EXPONENT, 0.0, power_from(_LEAST_EXPONENT))

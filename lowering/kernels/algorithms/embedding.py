@@ -65,15 +65,15 @@ def fused_embedding_bag(k: Kernel) -> None:
 
     def add(m: Affine) -> None:
         _read_scale(k, m, size, factor, _sum_of_bag(k, shifts, m, []))
-        for part in range(per):
-            there = _sum_of_bag(k, sums, m, [part, c])
-            old, number, scale = arguments(3)
-            if per > 1:
-                number = apply(Primitive.SHIFT_RIGHT, number, bits * part)
-                number = apply(Primitive.AND, number, 2**bits - 1)
-            body = Body((multiply_add(convert(number, f32), scale, old),), (f32,))
-            operands = (there, _element_of_row(k, m, c), factor)
-            k.nest(Nest((c,), (there,), body, operands, in_place=True))
+        *old, number, scale = arguments(per + 2)
+        numbers = _numbers_of(number, bits)
+        results = (
+            multiply_add(convert(n, f32), scale, o) for n, o in zip(numbers, old, strict=True)
+        )
+        body = Body(tuple(results), (f32,) * per)
+        there = tuple(_sum_of_bag(k, sums, m, [part, c]) for part in range(per))
+        operands = (*there, _element_of_row(k, m, c), factor)
+        k.nest(Nest((c,), there, body, operands, in_place=True))
 
     _for_rows(k, add)
     b = Dim("b", bags)
@@ -82,6 +82,14 @@ def fused_embedding_bag(k: Kernel) -> None:
     shift, *numbers = arguments(per + 1)
     body = Body(tuple(number + shift for number in numbers), (f32,) * per)
     k.nest(Nest((b, c), writes, body, reads))
+
+
+def _numbers_of(byte: Expr, bits: int) -> list[Expr]:
+    """Returns the numbers in a byte, the one in the lowest bits first."""
+    if bits == 8:
+        return [byte]
+    shifted = (apply(Primitive.SHIFT_RIGHT, byte, at) for at in range(0, 8, bits))
+    return [apply(Primitive.AND, number, 2**bits - 1) for number in shifted]
 
 
 def _for_rows(k: Kernel, add: Callable[[Affine], None]) -> None:

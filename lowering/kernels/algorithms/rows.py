@@ -9,20 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
+
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
-from ....glow_dialects.scalar import Expr, arguments, exp, multiply_add, sqrt
+from ....glow_dialects.scalar import Expr, arguments, exp, maximum, minimum, multiply_add, sqrt
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import rows_together
 from .formula import formula
 from .row_blocks import Rows, for_rows
 
-_EXPONENTIAL = exp(X - Y)
-"""The exponential of an element minus the maximum `y` of its row."""
+_LEAST_EXPONENT = -88.0
+"""The least exponent of a power of e in f32: with it, the power is zero."""
 
 
 # softmax
@@ -48,10 +51,20 @@ def softmax(k: Kernel) -> None:
     def visit(rows: Rows) -> None:
         i = rows.row
         read = x[[*rows.place, j]]
-        softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], _EXPONENTIAL)
+        softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], _power(element))
         k.finish([i, j], [*rows.place, j], [powers[[i, j]], share[[i]]], X * Y)
 
     for_rows(k, x.rank - 1, [x], count, visit)
+
+
+def _power(element: Attribute) -> Expr:
+    """Returns the exponential of an element minus the maximum `y` of its row."""
+    return power_from(_LEAST_EXPONENT) if element == f32 else exp(X - Y)
+
+
+def power_from(least: float) -> Expr:
+    """Returns `exp(x - y)`, where y is at least x, and `exp(least)` where that is smaller."""
+    return exp(minimum(maximum(X - Y, least), 0.0))
 
 
 def softmax_of_rows(

@@ -119,7 +119,7 @@ def _distances(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Map
         run = width * nest.reduced[-1].size
         shared = any(isinstance(s, int) and 0 < abs(s) < run for s in strides)
         if far and follows and not shared:
-            found[number] = TIMINGS.prefetch_bytes // size
+            found[number] = TIMINGS.stream_prefetch_bytes // size
     return found
 
 

@@ -4,7 +4,8 @@ register tile, and the order of loops. A cost model chooses them from a machine 
 
 The model counts, for one step of the innermost loop, arithmetic instructions (one per cycle) and
 loads (two per cycle), and multiplies by the number of steps. The registers of a tile must suffice
-for its accumulators, one loaded vector each, and one vector to broadcast. This rule was measured.
+for its accumulators, the loaded vectors that several of them need, and one vector to broadcast.
+This rule was measured.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ....glow_dialects.glow_nest.schedule import (
     RegisterTranspose,
     VectorSchedule,
 )
+from ....glow_dialects.glow_nest.schedule_verification import vectors_kept
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.interleaved_store import interleaves
@@ -318,9 +320,10 @@ class CostModel:
             )
             loads += count * (load_cost(access, vector, candidate.lanes) + convert)
             if vector is not None and access.stride(vector) != 0:
+                kept = vectors_kept(count, prod(candidate.tile.values()))
                 if self.maps:
-                    registers += count
+                    registers += kept
                 else:
-                    registers = count if registers == 0 else min(registers, count)
+                    registers = kept if registers == 0 else min(registers, kept)
         # a value under way for each accumulator
         return loads, registers + (prod(candidate.tile.values()) if self.maps else 0)

@@ -65,3 +65,19 @@
 // CHECK: expected integers of 64 bits for axis, found 9223372036854775808
 %x = "test.op"() : () -> tensor<2x3xf32>
 %r = glow.softmax %x axis 9223372036854775808 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+
+// -----
+
+// CHECK: expected a range of symbol seq from 0 or more, found 9 to 2
+%x = "test.op"() : () -> tensor<?xf32, #glow.dims<seq where seq from 9 to 2>>
+
+// -----
+
+// CHECK: expected a positive divisor, found 0
+%x = "test.op"() : () -> tensor<?xf32, #glow.dims<seq floordiv 0>>
+
+// -----
+
+// CHECK: Expected integer literal in sizes
+%x = "test.op"() : () -> tensor<?xf32, #glow.dims<seq>>
+%r = glow.slice %x starts [0] sizes [seq + ] : (tensor<?xf32, #glow.dims<seq>>) -> tensor<?xf32, #glow.dims<seq>>

@@ -137,3 +137,37 @@ func.func @erf_of_another_sum(%x: f32) -> (f32, f32) {
 // CHECK-LABEL: func.func @erf_of_another_sum
 // CHECK-NOT: 7.846
 // CHECK: func.return
+
+// -----
+
+// An exponential of numbers between bounds needs no care for overflow: a shift and a sum make the
+// power of two.
+func.func @exp_between_bounds(%x: vector<8xf32>) -> vector<8xf32> {
+  %least = arith.constant dense<-88.0> : vector<8xf32>
+  %most = arith.constant dense<0.0> : vector<8xf32>
+  %above = arith.maximumf %x, %least : vector<8xf32>
+  %between = arith.minimumf %above, %most : vector<8xf32>
+  %y = math.exp %between : vector<8xf32>
+  func.return %y : vector<8xf32>
+}
+// CHECK-LABEL: func.func @exp_between_bounds
+// CHECK-NOT: glow_vec.select
+// CHECK-NOT: arith.shrsi
+// CHECK: arith.shli
+// CHECK-NEXT: arith.addi
+// CHECK-NEXT: vector.bitcast
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: func.return
+
+// -----
+
+// One bound does not suffice: the power may overflow.
+func.func @exp_above_a_bound(%x: vector<8xf32>) -> vector<8xf32> {
+  %least = arith.constant dense<-64.0> : vector<8xf32>
+  %above = arith.maximumf %x, %least : vector<8xf32>
+  %y = math.exp %above : vector<8xf32>
+  func.return %y : vector<8xf32>
+}
+// CHECK-LABEL: func.func @exp_above_a_bound
+// CHECK: glow_vec.select
+// CHECK: arith.shrsi

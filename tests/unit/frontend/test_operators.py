@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import glow
 import numpy as np
+import pytest
 from glow.tests.unit.frontend.against_onnxruntime import SEEDS, SETTINGS, SIZES, check, floats, ints
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ml_dtypes import bfloat16, finfo
 from onnx import helper
 
-from .models import node
+from .models import model, node, value
 
 
 @st.composite
@@ -397,3 +400,20 @@ def test_operators_that_onnx_defines_by_others(shape: list[int], seed: int) -> N
     ]
     weights = {"w": floats(seed, shape[-1]), "b": floats(seed + 1, shape[-1])}
     check(nodes, {"x": floats(seed + 2, *shape)}, weights, ["n", "c", "s"], 18, 1e-3)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float16, bfloat16])
+def test_bodies_that_onnx_states_for_f32_take_other_floats(
+    kind: type[np.generic], rng: np.random.Generator
+) -> None:
+    x = rng.normal(2, 3, (3, 5, 7)).astype(kind)
+    element = helper.np_dtype_to_tensor_dtype(x.dtype)
+    mean_variance = node("MeanVarianceNormalization", ["x"], ["y"], axes=[0, 2])
+    made = model([mean_variance], [value("x", x.shape, element)], [value("y", x.shape, element)])
+    exact = x.astype(np.float64)
+    deviation = exact.std((0, 2), keepdims=True) + 1e-9
+    wanted = (exact - exact.mean((0, 2), keepdims=True)) / deviation
+    (found,) = glow.compile(made, backend="interpreter").run(None, {"x": x})
+    assert found.dtype == x.dtype
+    tolerance = 20 * 4 * float(finfo(x.dtype).eps)  # squares are 20 times the variance
+    np.testing.assert_allclose(found.astype(np.float64), wanted, rtol=0, atol=tolerance)

@@ -46,6 +46,28 @@ ONE_PLUS_ERF = """
 """
 
 
+BETWEEN_BOUNDS = """
+    %low = arith.constant {low} : {t}
+    %high = arith.constant {high} : {t}
+    %above = arith.maximumf %a, %low : {t}
+    %between = arith.minimumf %above, %high : {t}
+    %r = math.exp %between : {t}
+"""
+
+
+def _call(name: str, operands: str, t: str) -> str:
+    def number(x: float) -> str:
+        return f"dense<{x}>" if t != "f32" else str(x)
+
+    match name:
+        case "one_plus_erf":
+            return ONE_PLUS_ERF.format(t=t, one=number(1.0))
+        case "exp_between_bounds":
+            return BETWEEN_BOUNDS.format(t=t, low=number(-88.0), high=number(88.0))
+        case _:
+            return f"%r = math.{name} {operands} : {t}"
+
+
 @cache
 def _program(name: str, n: int, lanes: int, fma: bool) -> Executable:
     vector = lanes > 1
@@ -57,9 +79,7 @@ def _program(name: str, n: int, lanes: int, fma: bool) -> Executable:
         n=n,
         lanes=lanes,
         load=f"%a = {kind}.load %x[%i] : {memory}\n%b = {kind}.load %y[%i] : {memory}",
-        call=ONE_PLUS_ERF.format(t=t, one="dense<1.0>" if vector else "1.0")
-        if name == "one_plus_erf"
-        else f"%r = math.{name} {operands} : {t}",
+        call=_call(name, operands, t),
         store=f"{kind}.store %r, %z[%i] : {memory}",
     )
     from glow.lowering.llvm.translate import translate_module
@@ -166,6 +186,16 @@ def test_one_plus_erf(fma: bool, rng: np.random.Generator):
     np.testing.assert_allclose(found[near], exact[near], rtol=6.6e-6 if fma else 8.2e-6)
     np.testing.assert_allclose(scalars, found, rtol=1e-6)
     assert (found[x < -40] == 0).all()
+
+
+@pytest.mark.parametrize("fma", [True, False])
+def test_exponential_between_bounds(fma: bool, rng: np.random.Generator):
+    """Powers are zero where the bound is so low that they are no normal numbers."""
+    x = rng.uniform(-87.3, 88, 32_000).astype(np.float32)
+    x[:6] = np.nan, 88, 0, -0.0, -87.3, 1e-45
+    check("exp_between_bounds", np.exp, 1.02 if fma else 1.1, x, fma=fma)
+    low = run("exp_between_bounds", [np.resize(np.float32([-np.inf, -88, -1e9]), 32)], fma=fma)
+    assert (low == 0).all()
 
 
 @pytest.mark.parametrize(("name", "exact"), [("sin", np.sin), ("cos", np.cos)])

@@ -84,7 +84,15 @@ func.func @main(%x: tensor<1x1x4x4x1xf32>) -> tensor<1x1x2x2x1xf32> {
   func.return %y : tensor<1x1x2x2x1xf32>
 }
 """  # noqa: E501
+SYMBOLIC = """
+!t = tensor<?xf32, #glow.dims<batch>>
+func.func @main(%x: !t) -> !t {
+  %y = glow.relu %x : (!t) -> !t
+  func.return %y : !t
+}
+"""
 TEXTS = {
+    "glow-bind-symbols": SYMBOLIC,
     "glow-choose-convolutions": BLOCKED,
     "glow-demote-products-to-bf16": BLOCKED,
     "glow-fuse-attention": PRODUCT,
@@ -101,6 +109,7 @@ TEXTS = {
 }
 """The modules of passes that do nothing with `GRAPH`."""
 OPTIONS = {
+    "glow-bind-symbols": "{symbols=batch sizes=2}",
     "glow-choose-convolutions": "{algorithm=winograd}",
     "glow-convert-to": "{element=f16}",
     "glow-differentiate": "{seed=true}",

@@ -1,0 +1,122 @@
+"""
+Compares the speed of sums of rows of embedding tables with that of copying memory.
+
+    python -m glow.benchmarks.bags [--threads 1,2] [--columns 64,128,256] [--bits 4,8,32]
+                                   [--seconds 1] [--mib 64]
+
+A row of the output is a format of the table (f32, or fused rows of 8 or 4 bits, each with a scale
+and an offset), the numbers in a row, and whether the 40 indices of each of 256 bags name rows of
+the whole table or of 256 KiB of it. The speed is bytes of rows that are read in a second. Its share
+is that of the bytes that a copy of 64 MiB reads and writes in a second, in one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from itertools import cycle, product
+
+import glow
+import numpy as np
+import onnx
+from glow.benchmarks.run import counts
+from glow.benchmarks.trees import shortest
+from onnx import helper
+
+BAGS, EACH = 256, 40
+"""The number of bags, and of the indices in each."""
+NEAR_BYTES = 256 << 10
+DOMAIN = "org.pytorch._caffe2"
+_OPERATORS = {
+    32: "SparseLengthsSum",
+    8: "SparseLengthsSumFused8BitRowwise",
+    4: "SparseLengthsSumFused4BitRowwise",
+}
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Sums of rows of `columns` numbers of `bits` bits."""
+
+    bits: int
+    columns: int
+
+    @property
+    def row_bytes(self) -> int:
+        ends = {32: 0, 8: 8, 4: 4}[self.bits]
+        return self.columns * self.bits // 8 + ends
+
+    def model(self, rows: int) -> onnx.ModelProto:
+        """Returns a model whose inputs are a table, indices, and the lengths of bags."""
+        table = np.dtype(np.float32 if self.bits == 32 else np.uint8)
+        width = self.row_bytes // table.itemsize
+        types = {"table": (table, [rows, width]), "indices": (np.dtype(np.int64), [BAGS * EACH])}
+        types["lengths"] = (np.dtype(np.int32), [BAGS])
+        inputs = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), shape)
+            for name, (dtype, shape) in types.items()
+        ]
+        made = helper.make_node(_OPERATORS[self.bits], [*types], ["y"], domain=DOMAIN)
+        y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [BAGS, self.columns])
+        graph = helper.make_graph([made], "bags", inputs, [y])
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid(DOMAIN, 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+    def table(self, rows: int, rng: np.random.Generator) -> np.ndarray:
+        """Returns random rows, with the scale 0.01 and the offset -0.5."""
+        if self.bits == 32:
+            return rng.standard_normal((rows, self.columns), np.float32)
+        made = rng.integers(0, 256, (rows, self.row_bytes), np.uint8)
+        ends = np.array([0.01, -0.5], np.float16 if self.bits == 4 else np.float32).view(np.uint8)
+        made[:, -len(ends) :] = ends
+        return made
+
+
+def seconds_of(bags: Bags, rows: int, named: int, threads: int, seconds: float) -> float:
+    """Returns the shortest time of a run whose indices name the first `named` of `rows` rows."""
+    rng = np.random.default_rng(0)
+    run = glow.compile(bags.model(rows), threads=threads)
+    fixed = {"table": bags.table(rows, rng), "lengths": np.full(BAGS, EACH, np.int32)}
+    feeds = cycle([{**fixed, "indices": rng.integers(0, named, BAGS * EACH)} for _ in range(4)])
+    y = np.empty((BAGS, bags.columns), np.float32)
+    return shortest(lambda: run.run_into([y], next(feeds)), seconds)
+
+
+def copied(seconds: float, size: int = 64 << 20) -> float:
+    """Returns the bytes that a copy of `size` bytes reads and writes in a second."""
+    source = np.ones(size // 4, np.float32)
+    target = np.empty_like(source)
+    return 2 * size / shortest(lambda: np.copyto(target, source), seconds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Times sums of rows beside copies of memory.")
+    parser.add_argument("--threads", type=counts, default=[1, 2], help="default 1,2")
+    columns = [64, 128, 256]
+    parser.add_argument("--columns", type=counts, default=columns, help="default 64,128,256")
+    parser.add_argument("--bits", type=counts, default=[4, 8, 32], help="default 4,8,32")
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each row; default 1")
+    parser.add_argument("--mib", type=int, default=64, help="the size of a table; default 64")
+    given = parser.parse_args()
+    unknown = set(given.bits) - set(_OPERATORS)
+    if unknown:
+        parser.error(f"expected bits to be 32, 8 or 4, found {min(unknown)}")
+    copy = copied(given.seconds)
+    print(f"a copy reads and writes {copy / 1e9:.1f} GB/s")
+    heads = ("bits", "columns", "rows of", "threads", "ns/row", "GB/s", "share")
+    print("{:>4} {:>7} {:>7} {:>7} {:>7} {:>6} {:>6}".format(*heads))
+    for bits, columns, threads in product(given.bits, given.columns, given.threads):
+        bags = Bags(bits, columns)
+        rows = max(1, (given.mib << 20) // bags.row_bytes)
+        for where, named in (("table", rows), ("cache", NEAR_BYTES // bags.row_bytes)):
+            time = seconds_of(bags, rows, min(named, rows), threads, given.seconds)
+            speed = BAGS * EACH * bags.row_bytes / time
+            print(
+                f"{bits:4} {columns:7} {where:>7} {threads:7} {1e9 * time / BAGS / EACH:7.1f} "
+                f"{speed / 1e9:6.2f} {speed / copy:6.2f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
