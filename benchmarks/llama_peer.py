@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import gguf  # pyright: ignore[reportMissingImports]
-import llama_cpp  # pyright: ignore[reportMissingImports]
+import llama_cpp as _llama_cpp  # pyright: ignore[reportMissingImports]
 import numpy as np
+
+# its functions take pointers of C, which may be None
+llama_cpp: Any = _llama_cpp
 
 _FORMATS = {4: gguf.GGMLQuantizationType.Q4_0, 8: gguf.GGMLQuantizationType.Q8_0}
 

@@ -102,7 +102,8 @@ def _number(op: Operation | Block) -> float | None:
         case FloatAttr():
             return op.value.value.data
         case DenseIntOrFPElementsAttr() if op.value.is_splat():
-            return float(op.value.get_values()[0])
+            number = op.value.get_values()[0]
+            return None if isinstance(number, tuple) else float(number)
         case _:
             return None
 

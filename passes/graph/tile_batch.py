@@ -67,6 +67,7 @@ from ...glow_dialects.glow_cpu.blocked import (
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ...glow_dialects.glow_cpu.winograd import DotWinogradConvolutionOp, WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.python_values import to_attribute
 from ...table import Table
 from ..levels import GRAPH
 from ..visited_operation import each
@@ -195,7 +196,7 @@ def _reshape(graph: Graph, node: ReshapeOp) -> bool:
 @rule(SliceOp)
 def _slice(graph: Graph, node: SliceOp) -> bool:
     """Accepts a slice with all images, which begins with the first one."""
-    return node.strides.get_values()[0] == 1
+    return node.call.ints("strides")[0] == 1
 
 
 def _bytes(value: SSAValue) -> int:
@@ -273,8 +274,8 @@ def for_images(node: Node, operands: Sequence[SSAValue], count: int) -> Node:
     """Returns the node for `count` images."""
     properties = dict(node.properties)
     if isinstance(node, SliceOp):
-        _, *rest = node.sizes.get_values()
-        properties["sizes"] = type(node.sizes).from_list(node.sizes.elt_type, [count, *rest])
+        _, *rest = node.call.ints("sizes")
+        properties["sizes"] = to_attribute([count, *rest])
     result = node.results[0]
     made = type(node).create(
         operands=operands, result_types=[_with_batch(result, count)], properties=properties
