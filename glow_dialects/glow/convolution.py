@@ -35,7 +35,8 @@ def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dila
 
 def window(besides: int) -> tuple[Ints, Ints, Ints]:
     """Returns the properties `strides`, `pads` and `dilations`, of all dimensions but some."""
-    return (
+    # windows of symbolic sizes have no use, so readers take these as numbers
+    return (  # pyright: ignore[reportReturnType]
         prop_def(PerDimension(1, besides, least=1)),
         prop_def(PerDimension(0, besides, times=2, least=0)),
         prop_def(PerDimension(1, besides, least=1)),

@@ -114,7 +114,7 @@ def best_way(layer: Layer, forced: bool, machine: MachineDescription) -> Winogra
 
 def applies(node: BlockedConvolutionOp) -> bool:
     """Returns whether Winograd convolution computes the same."""
-    geometry = (node.strides.get_values(), node.dilations.get_values())
+    geometry = (node.call.ints("strides"), node.call.ints("dilations"))
     return (
         geometry == ((1, 1), (1, 1))
         and is_blocked_input(node.call)
@@ -164,7 +164,7 @@ def applies_to_bytes(node: DotConvolutionOp, machine: MachineDescription) -> boo
     panels, _, *kernel, groups, panel, terms = shape_of(node.filter.type)
     stored = storage_type(element_of(node.input.type))
     return (
-        (node.strides.get_values(), node.dilations.get_values()) == ((1, 1), (1, 1))
+        (node.call.ints("strides"), node.call.ints("dilations")) == ((1, 1), (1, 1))
         and kernel == [KERNEL, KERNEL]
         and (terms, groups * terms) == (2, lanes)
         and shape_of(node.bias.type) == (panels, panel)

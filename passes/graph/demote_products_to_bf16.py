@@ -43,7 +43,7 @@ def rounded(build: Build, value: SSAValue) -> SSAValue:
     pad = defining_op(value, PadOp)
     if pad is None:
         return cast(build, value, bf16)
-    low, high = pad.low.get_values(), pad.high.get_values()
+    low, high = pad.call.ints("low"), pad.call.ints("high")
     inner = cast(build, pad.input, bf16)
     return build(PadOp, inner, low=list(low), high=list(high), value=float(to_python(pad.value)))
 

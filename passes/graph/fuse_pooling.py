@@ -48,11 +48,11 @@ def pool_of_convolution(node: BlockedMaxPoolOp, build: Build) -> SSAValue | None
 
 def _window(node: BlockedMaxPoolOp) -> int | None:
     """Returns the size of square windows that lie side by side; None for others."""
-    size = node.kernel.get_values()[0]
+    size = node.call.ints("kernel")[0]
     n = len(shape_of(node.input.type)) - 3
     wanted = ((size,) * n, (size,) * n, (1,) * n, (0,) * (2 * n))
-    attributes = (node.kernel, node.strides, node.dilations, node.pads)
-    return size if wanted == tuple(a.get_values() for a in attributes) else None
+    found = tuple(node.call.ints(name) for name in ("kernel", "strides", "dilations", "pads"))
+    return size if wanted == found else None
 
 
 class FusePoolingPass(ModulePass):

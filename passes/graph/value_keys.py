@@ -115,7 +115,7 @@ def _slice(op: Operation) -> str:
     """Returns a dimension that is taken whole may be the batch."""
     assert isinstance(op, SliceOp)
     ranges = zip(
-        *(op.starts.get_values(), op.sizes.get_values(), op.strides.get_values()),
+        *(op.call.ints("starts"), op.call.ints("sizes"), op.call.ints("strides")),
         shape_of(op.input.type),
         strict=True,
     )

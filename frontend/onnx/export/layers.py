@@ -96,7 +96,7 @@ def pool(writer: Writer, node: pooling.Pool) -> str:
     attributes = _window(node, "strides", "pads", "dilations")
     if set(attributes["dilations"]) == {1}:
         del attributes["dilations"]  # onnxruntime's quantized pools have none
-    attributes["kernel_shape"] = list(node.kernel.get_values())
+    attributes["kernel_shape"] = list(node.call.ints("kernel"))
     attributes["ceil_mode"] = int(node.ceil_mode.value.data != 0)
     operator = "MaxPool"
     if isinstance(node, pooling.AvgPoolOp):

@@ -61,7 +61,7 @@ def slice_(writer: Writer, node: SliceOp) -> str:
 
 @exporter(PadOp)
 def pad(writer: Writer, node: PadOp) -> str:
-    amounts = [*node.low.get_values(), *node.high.get_values()]
+    amounts = [*node.call.ints("low"), *node.call.ints("high")]
     dtype = numpy_dtype(storage_type(element_of(node.result.type)))
     value = writer.constant(number(to_python(node.value), dtype), "pad")
     name, pads = writer.name(node.input), writer.ints(amounts)

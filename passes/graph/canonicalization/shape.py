@@ -41,7 +41,7 @@ def identity_permutation(node: TransposeOp, build: Build) -> SSAValue | None:
 @canonical(SliceOp)
 def slice_of_everything(node: SliceOp, build: Build) -> SSAValue | None:
     """Replaces a slice of all elements in order by its operand."""
-    shape, strides = shape_of(node.input.type), node.strides.get_values()
+    shape, strides = shape_of(node.input.type), node.call.ints("strides")
     if node.input.type != node.result.type:
         return None
     return (
@@ -69,7 +69,7 @@ def concat_of_one(node: ConcatOp, build: Build) -> SSAValue | None:
 @canonical(MaxPoolOp, AvgPoolOp)
 def pool_of_one(node: Pool, build: Build) -> SSAValue | None:
     """Windows of one element, at every element."""
-    steps = (*node.kernel.get_values(), *node.strides.get_values())
+    steps = (*node.call.ints("kernel"), *node.call.ints("strides"))
     if any(s != 1 for s in steps) or any(node.pads.get_values()):
         return None
     return node.input

@@ -245,7 +245,7 @@ def average(node: AvgPoolOp, by: FixedPoint) -> Fixed | None:
     if counts is None:
         return None
     build, channels, zero = by.build, shape_of(source.type)[1], zero_of(q)
-    kernel, pads = list(node.kernel.get_values()), list(node.pads.get_values())
+    kernel, pads = list(node.call.ints("kernel")), list(node.call.ints("pads"))
     half = len(kernel)
     low, high = [0, 0, *pads[:half]], [0, 0, *pads[half:]]
     padded = build(PadOp, source, low=low, high=high, value=float(zero)) if any(pads) else source
@@ -266,7 +266,7 @@ def average(node: AvgPoolOp, by: FixedPoint) -> Fixed | None:
 
 def _counts(node: AvgPoolOp) -> np.ndarray | None:
     """Returns the number of elements of each mean, as f64 that broadcasts to the result."""
-    kernel = node.kernel.get_values()
+    kernel = node.call.ints("kernel")
     if node.count_include_pad.value.data or not any(node.pads.get_values()):
         return np.full([1] * (2 + len(kernel)), float(prod(kernel)))
     counts = np.ones([1] * (2 + len(kernel)))

@@ -114,7 +114,7 @@ def _entering(layouts: Layouts, node: ConvolutionOp) -> Blocked:
     pad = x.owner
     if not isinstance(pad, PadOp) or not is_integer(node):
         return layouts.packed(x, block)
-    low, high = (list(p.get_values()) for p in (pad.low, pad.high))
+    low, high = (list(pad.call.ints(name)) for name in ("low", "high"))
     if any((*low[:2], *high[:2])):
         return layouts.packed(x, block)
     inner = layouts.packed(pad.input, block)

@@ -70,7 +70,7 @@ def slice_(layouts: Layouts, node: SliceOp) -> Blocked | None:
     x = layouts.blocked(node.input)
     if x is None:
         return None
-    starts, sizes, strides = (list(p.get_values()) for p in (node.starts, node.sizes, node.strides))
+    starts, sizes, strides = (list(node.call.ints(n)) for n in ("starts", "sizes", "strides"))
     first, count = starts[CHANNEL], sizes[CHANNEL]
     to_end = first + count == x.channels
     if first % x.block or strides[CHANNEL] != 1 or (count % x.block and not to_end):
@@ -86,7 +86,7 @@ def slice_(layouts: Layouts, node: SliceOp) -> Blocked | None:
 def pad(layouts: Layouts, node: PadOp) -> Blocked | None:
     """Pads around the spatial dimensions. Users of a value share the padded copy if they can."""
     x = layouts.blocked(node.input)
-    low, high = (list(p.get_values()) for p in (node.low, node.high))
+    low, high = (list(node.call.ints(name)) for name in ("low", "high"))
     if x is None or low[CHANNEL] or high[CHANNEL]:
         return None
     number = float(to_python(node.value))

@@ -255,7 +255,7 @@ class Layouts:
         last = len(shape_of(blocked.type)) - 2 - len(low)
         around = [[0, 0, *side, *[0] * last] for side in (low, high)]
         for pad in made:
-            if [list(pad.low.get_values()), list(pad.high.get_values())] == around:
+            if [list(pad.call.ints("low")), list(pad.call.ints("high"))] == around:
                 return pad.result
         new = PadOp.of(blocked, low=around[0], high=around[1], value=number)
         made.append(new)
@@ -269,7 +269,7 @@ class Layouts:
         for (value, number), pads in self._pads.items():
             if len(pads) < 2:
                 continue
-            sides = [(p.low.get_values(), p.high.get_values()) for p in pads]
+            sides = [(p.call.ints("low"), p.call.ints("high")) for p in pads]
             low, high = (
                 [max(widths) for widths in zip(*side, strict=True)]
                 for side in zip(*sides, strict=True)
@@ -286,7 +286,7 @@ class Layouts:
                 part = self.add(
                     SliceOp,
                     whole,
-                    starts=[a - b for a, b in zip(low, pad.low.get_values(), strict=True)],
+                    starts=[a - b for a, b in zip(low, pad.call.ints("low"), strict=True)],
                     sizes=list(shape_of(pad.result.type)),
                     strides=[1] * len(low),
                 )

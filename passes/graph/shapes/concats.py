@@ -59,7 +59,7 @@ def follows(left: SliceOp, right: SliceOp, axis: int) -> bool:
         return False
     starts, sizes, strides = parts(left)
     starts[axis] += sizes[axis] * strides[axis]
-    sizes[axis] = right.sizes.get_values()[axis]
+    sizes[axis] = right.call.ints("sizes")[axis]
     return parts(right) == (starts, sizes, strides)
 
 
@@ -91,5 +91,5 @@ def _join(build: Build, run: list[SSAValue], axis: int) -> SSAValue:
     first = defining_op(run[0], SliceOp)
     assert first is not None
     starts, sizes, strides = parts(first)
-    sizes[axis] = sum(op.sizes.get_values()[axis] for v in run if (op := defining_op(v, SliceOp)))
+    sizes[axis] = sum(op.call.ints("sizes")[axis] for v in run if (op := defining_op(v, SliceOp)))
     return cut(build, first.input, starts, sizes, strides)

@@ -23,8 +23,8 @@ def pad_of_pad(node: PadOp, build: Build) -> SSAValue | None:
     return build(
         PadOp,
         inner.input,
-        low=_sum(inner.low.get_values(), node.low.get_values()),
-        high=_sum(inner.high.get_values(), node.high.get_values()),
+        low=_sum(inner.call.ints("low"), node.call.ints("low")),
+        high=_sum(inner.call.ints("high"), node.call.ints("high")),
         value=node.value,
     )
 
@@ -35,7 +35,7 @@ def convolution_of_pad(node: ConvolutionOp, build: Build) -> SSAValue | None:
     pad = defining_op(node.input, PadOp)
     if pad is None or to_python(pad.value) != 0:
         return None
-    low, high = pad.low.get_values(), pad.high.get_values()
+    low, high = pad.call.ints("low"), pad.call.ints("high")
     if any((*low[:2], *high[:2])):
         return None
     pads = _sum(node.pads.get_values(), (*low[2:], *high[2:]))

@@ -34,9 +34,9 @@ def cut(
 def parts(node: SliceOp) -> tuple[list[int], list[int], list[int]]:
     """Starts, sizes and strides."""
     return (
-        list(node.starts.get_values()),
-        list(node.sizes.get_values()),
-        list(node.strides.get_values()),
+        list(node.call.ints("starts")),
+        list(node.call.ints("sizes")),
+        list(node.call.ints("strides")),
     )
 
 
@@ -90,7 +90,7 @@ def slice_of_pad(node: SliceOp, build: Build) -> SSAValue | None:
     pad = defining_op(node.input, PadOp)
     if pad is None or 0 in shape_of(node.result.type):
         return None
-    low, shape = pad.low.get_values(), shape_of(pad.input.type)
+    low, shape = pad.call.ints("low"), shape_of(pad.input.type)
     for d, (before, size) in enumerate(zip(low, shape, strict=True)):
         first, last = reach(node, d)
         if first < before or last >= before + size:
