@@ -396,7 +396,7 @@ def test_a_signal_ends_the_search_and_what_was_found_stays(tmp_path: Path) -> No
         "Rivals._in_turns = lambda _self, _one, _other, n: ([1.0] * n, [0.5] * n)\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
-    command = [sys.executable, "-c", program, MODEL, "--seconds", "600", "-o", str(path)]
+    command = [sys.executable, "-c", program, MODEL, "--seconds", "40", "-o", str(path)]
     tuner = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     while not path.exists() and tuner.poll() is None:
         time.sleep(0.05)
