@@ -8,7 +8,7 @@ unless the attribute says otherwise: `#glow.dims<batch, seq where seq from 2 to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import inf
 
@@ -51,6 +51,11 @@ def text_of_sizes(sizes: Sequence[Size]) -> str:
     return f"{text} where {ranges}" if ranges else text
 
 
+def sizes_at(sizes: Sequence[Size], values: Mapping[str, Size]) -> tuple[Size, ...]:
+    """Returns sizes for these values of symbols, by name; other symbols stay."""
+    return tuple(size.at(values) if isinstance(size, Extent) else size for size in sizes)
+
+
 def symbols_in(sizes: Sequence[Size]) -> dict[str, Symbol]:
     """
     Returns the symbols that sizes depend on, by name. Raises VerifyException for one with two
@@ -80,7 +85,7 @@ def parse_sizes(parser: AttrParser, where: str = "") -> tuple[Size, ...]:
         entries = parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: _range(parser))
         ranges = dict(entries)
     try:
-        sizes = tuple(s.at(ranges) if isinstance(s, Extent) else s for s in found)
+        sizes = sizes_at(found, ranges)
         symbols_in(sizes)
     except VerifyException as problem:
         # here the error can still name the place

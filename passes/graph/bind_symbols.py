@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...errors import GlowError
-from ...glow_dialects.dims import DimsAttr, is_symbolic, symbols_in
+from ...glow_dialects.dims import DimsAttr, is_symbolic, sizes_at, symbols_in
 from ...glow_dialects.extents import Extent, Size
 from ...glow_dialects.operator import element_of, shape_of, to_attribute, with_shape
 from ...glow_dialects.symbol import Symbol
@@ -64,8 +64,7 @@ def _expect(symbols: Mapping[str, Symbol], name: str, size: int) -> None:
 def _bind(op: Operation, sizes: Mapping[str, int]) -> None:
     for name, attribute in op.properties.items():
         if isinstance(attribute, DimsAttr):
-            found = [s.at(sizes) if isinstance(s, Extent) else s for s in attribute.data]
-            op.properties[name] = to_attribute(found)  # pyright: ignore
+            op.properties[name] = to_attribute(sizes_at(attribute.data, sizes))
     for value in op.results:
         _bind_value(value, sizes)
     for region in op.regions:
@@ -88,8 +87,7 @@ def _bound(t: Attribute, sizes: Mapping[str, int]) -> Attribute:
     """Returns a type with sizes of symbols."""
     if not isinstance(t, TensorType) or not is_symbolic(t):
         return t
-    shape = [s.at(sizes) if isinstance(s, Extent) else s for s in shape_of(t)]
-    return with_shape(element_of(t), shape)  # pyright: ignore
+    return with_shape(element_of(t), sizes_at(shape_of(t), sizes))  # pyright: ignore
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ operand loses its transpose here, and those that become necessary meet their inv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -45,32 +46,26 @@ class Scores:
     right: SSAValue
     """The operands of the product, without their scales."""
     scale: float
-    masks: tuple[SSAValue, ...]
-    """The values that are added to the product."""
+    masks: tuple[SSAValue, ...] = ()
+    """The values that are added to the product, in this order."""
 
 
 def scores_of(value: SSAValue) -> Scores | None:
     """Returns the computation of `value`, if these are scores that nothing else uses."""
-    masks: list[SSAValue] = []
-    while (add := defining_op(value, AddOp)) is not None and value.has_one_use():
-        sides = (add.lhs, add.rhs), (add.rhs, add.lhs)
-        value, other = next((s for s in sides if _has_product(s[0])), sides[0])
-        masks.append(other)
     found = _scaled_product(value)
-    if found is None:
-        return None
-    product, scale = found
-    left, of_left = _scaled(product.lhs)
-    right, of_right = _scaled(product.rhs)
-    return Scores(product, left, right, scale * of_left * of_right, tuple(masks))
-
-
-def _has_product(value: SSAValue) -> bool:
-    """Returns whether a value is scores, perhaps with masks."""
+    if found is not None:
+        product, scale = found
+        left, of_left = _scaled(product.lhs)
+        right, of_right = _scaled(product.rhs)
+        return Scores(product, left, right, scale * of_left * of_right)
     add = defining_op(value, AddOp)
-    if add is None:
-        return _scaled_product(value) is not None
-    return value.has_one_use() and any(_has_product(side) for side in (add.lhs, add.rhs))
+    if add is None or not value.has_one_use():
+        return None
+    for side, mask in ((add.lhs, add.rhs), (add.rhs, add.lhs)):
+        scores = scores_of(side)
+        if scores is not None:
+            return replace(scores, masks=(*scores.masks, mask))
+    return None
 
 
 def _scaled_product(value: SSAValue) -> tuple[MatMulOp, float] | None:
@@ -199,9 +194,7 @@ def attention(node: MatMulOp, build: Build) -> SSAValue | None:
         ),
     ]
     if scores.masks:
-        mask = scores.masks[-1]
-        for other in reversed(scores.masks[:-1]):
-            mask = build(AddOp, mask, other)
+        mask = reduce(lambda a, b: build(AddOp, a, b), scores.masks)
         if len(shape) == 3:
             mask = build.reshape(mask, [shape[0], 1, *shape_of(mask.type)[1:]])
         operands.append(mask)
