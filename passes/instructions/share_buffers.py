@@ -95,6 +95,15 @@ def _moving(read: SSAValue, written: SSAValue) -> tuple[SSAValue, SSAValue]:
 def share_buffers(block: Block) -> None:
     """Lets as many instructions of a program as possible run in place."""
     timeline = Timeline(block)
+    # a copy that disappears may have been the last reader of what an earlier instruction reads
+    while _share_all(timeline):
+        pass
+    tidy(block, timeline.instructions())
+
+
+def _share_all(timeline: Timeline) -> bool:
+    """Visits every instruction once; returns true if a copy disappeared."""
+    erased = False
     for op in each(timeline.instructions()):
         if not (is_loop(op) or accepts_epilogue(op)):
             continue
@@ -102,8 +111,9 @@ def share_buffers(block: Block) -> None:
             op = share(timeline, op, *pair)
             if isinstance(op, CopyOp):
                 timeline.erase(op)
+                erased = True
                 break
-    tidy(block, timeline.instructions())
+    return erased
 
 
 @dataclass(frozen=True)

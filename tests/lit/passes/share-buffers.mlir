@@ -94,3 +94,26 @@ func.func @not(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2xf32> 
 // CHECK-NEXT:   glow_inst.dealloc_activation %b : memref<2x2xf32>
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
+
+// the copy that disappears was the last reader of what the relu reads
+func.func @after_copy(%x: memref<4x1xf32> {glow.qualifier = "in"}, %y: memref<1x4xf32> {glow.qualifier = "out"}) {
+  %a = glow_inst.alloc_activation : memref<4x1xf32>
+  glow_inst.softmax @out %a, @in %x axis 0 : memref<4x1xf32>, memref<4x1xf32>
+  %b = glow_inst.alloc_activation : memref<4x1xf32>
+  glow_inst.relu @out %b, @in %a : memref<4x1xf32>, memref<4x1xf32>
+  %c = glow_inst.alloc_activation : memref<4x1xf32>
+  glow_inst.copy @out %c, @in %a : memref<4x1xf32>, memref<4x1xf32>
+  glow_inst.dealloc_activation %c : memref<4x1xf32>
+  glow_inst.dealloc_activation %a : memref<4x1xf32>
+  glow_inst.transpose @out %y, @in %b permutation [1, 0] : memref<1x4xf32>, memref<4x1xf32>
+  glow_inst.dealloc_activation %b : memref<4x1xf32>
+  func.return
+}
+
+// CHECK: func.func @after_copy(
+// CHECK-NEXT:   %a = glow_inst.alloc_activation : memref<4x1xf32>
+// CHECK-NEXT:   glow_inst.softmax @out %a, @in %x axis 0 : memref<4x1xf32>, memref<4x1xf32>
+// CHECK-NEXT:   glow_inst.stacked @inout %a : memref<4x1xf32> {
+// CHECK:        glow_inst.transpose @out %y, @in %a permutation [1, 0] : memref<1x4xf32>, memref<4x1xf32>
+// CHECK-NEXT:   glow_inst.dealloc_activation %a : memref<4x1xf32>
+// CHECK-NEXT:   func.return
