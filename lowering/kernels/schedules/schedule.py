@@ -320,10 +320,10 @@ class CostModel:
             )
             loads += count * (load_cost(access, vector, candidate.lanes) + convert)
             if vector is not None and access.stride(vector) != 0:
-                kept = vectors_kept(count, prod(candidate.tile.values()))
-                if self.maps:
-                    registers += kept
+                if self.maps:  # what a map computes from all its vectors is under way at a time
+                    registers += count
                 else:
+                    kept = vectors_kept(count, prod(candidate.tile.values()))
                     registers = kept if registers == 0 else min(registers, kept)
         # a value under way for each accumulator
         return loads, registers + (prod(candidate.tile.values()) if self.maps else 0)

@@ -132,6 +132,25 @@ def test_products_are_vectorised_along_what_is_contiguous():
     assert prod(row.tile.values()) >= 4, "several rows hide the latency of the additions"
 
 
+def test_vectors_of_a_map_are_in_registers_together():
+    """A step of a panel multiplies four vectors, and several panels share the factors."""
+    panel, lane, block = Dim("p", 256), Dim("j", 8), Dim("b", 24)
+    parts, factors = view(256, 24, 4, 8), view(24, 4)
+    vectors = [parts[[panel, block, n, lane]] for n in range(4)]
+    reads = (*vectors, *(factors[[block, n]] for n in range(4)))
+    value = Expr.argument(0) * Expr.argument(4)
+    for n in range(1, 4):
+        value = value + Expr.argument(n) * Expr.argument(4 + n)
+    summed = Reduction(Combine.ADD, f32, reads, Body((value,), (f32,) * 8))
+    write = (view(256, 8)[[panel, lane]],)
+    nest = Nest((panel, lane), write, Body.passing(f32), (), summed, (block,))
+    for machine in MACHINES[:2]:
+        schedule = reduced(nest, machine)
+        panels = schedule.tile.get(panel, 1)
+        assert panels > 1
+        assert panels * len(vectors) <= machine.vector_registers
+
+
 def test_heavy_bodies_are_not_unrolled():
     nest = product(64, 64, 64, False)
     value = Expr.argument(0)
