@@ -95,7 +95,8 @@ def compile_native(
     arena_size = function_bytes(main_function(kernels), ARENA_SIZE)
     # a machine of a test may have what this one lacks; the conversion takes no wrong module
     apply(kernels, f"{set_machine(target.describe())},glow-expand-math", verify=False)
-    apply(kernels, "glow-convert-to-llvm")
+    # LLVM verifies the result itself, which costs less than xDSL's verification
+    apply(kernels, "glow-convert-to-llvm", verify=False)
     texts = [translate_module(kernels), *([llvm_text(target.triple)] if threads > 1 else [])]
     executable = Executable([object_of(t, target, "", None) for t in texts], "glow_main", target)
     run = ParallelExecutable(executable, threads, pin=False) if threads > 1 else executable
