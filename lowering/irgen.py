@@ -46,6 +46,7 @@ from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.shape import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, RESULT
 from ..glow_dialects.views import borders, broadcast_view, slice_view
+from ..passes.graph.rewriting import expect_static
 from ..passes.graph.states import states_of
 from ..passes.instructions.program import memref, tidy
 from ..passes.levels import GRAPH
@@ -122,8 +123,6 @@ def _memrefs(graph: func.FuncOp, types: Sequence[Attribute]) -> list[MemRefType]
     for t in types:
         if not isinstance(t, TensorType):
             raise failure(graph, f"expected a function of tensors, found {graph.function_type}")
-        if not t.has_static_shape():
-            raise failure(graph, f"expected static shapes, found {t}")
         found.append(memref_of(t))
     return found
 
@@ -135,6 +134,7 @@ def _signature(
     Returns the argument types and attributes of the program: the graph's inputs, then its outputs
     without those of states.
     """
+    expect_static(graph)
     inputs, outputs = graph.function_type.inputs.data, graph.function_type.outputs.data
     types, results = _memrefs(graph, inputs), _memrefs(graph, outputs)
     given = _dictionaries(graph.arg_attrs, len(inputs))

@@ -36,6 +36,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..glow_dialects.blob import BlobAttr
+from ..glow_dialects.dims import is_symbolic
 from ..glow_dialects.elements import is_minifloat, is_unsigned, storage_type, tensor_type
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.python_values import to_python
@@ -223,8 +224,11 @@ def lazy_constant(
 def constant_reader(value: SSAValue) -> Callable[[], np.ndarray] | None:
     """
     Returns a function that returns the elements of a value made by `glow.constant` or `glow.splat`,
-    also when its operation is gone; None for other values. Nothing is read before it is called.
+    also when its operation is gone; None for other values, and those whose size depends on symbols.
+    Nothing is read before it is called.
     """
+    if is_symbolic(value.type):
+        return None
     match value.owner:
         case ConstantOp() as op:
             constant, t = op.value, op.result.type
@@ -270,11 +274,13 @@ def number(value: bool | float, dtype: np.dtype) -> np.ndarray:
 
 def constant_of(value: SSAValue) -> np.ndarray | None:
     """
-    Returns the elements of a value made by `glow.constant` or `glow.splat` as a read-only array, or
-    None.
+    Returns the elements of a value made by `glow.constant` or `glow.splat` as a read-only array;
+    None for other values, and those whose size depends on symbols.
 
     The array of a splat is a broadcast view of one element.
     """
+    if is_symbolic(value.type):
+        return None
     match value.owner:
         case ConstantOp() as op:
             return constant_array(op.value, op.result.type)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...glow_dialects.elements import is_float, num_elements
+from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, NegOp, SubOp
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp
@@ -59,11 +59,13 @@ class Step:
 
 
 def channels_of(value: SSAValue) -> int | None:
-    """Returns the size of dimension 1 of a float tensor that has elements."""
+    """
+    Returns the size of dimension 1 of a float tensor that has elements, None if it is no number.
+    """
     shape = shape_of(value.type)
-    if len(shape) < 2 or not num_elements(shape) or not is_float(element_of(value.type)):
+    if len(shape) < 2 or 0 in shape or not is_float(element_of(value.type)):
         return None
-    return shape[CHANNEL]
+    return shape[CHANNEL] if isinstance(shape[CHANNEL], int) else None
 
 
 def by_channel(value: SSAValue) -> np.ndarray | None:

@@ -32,7 +32,7 @@ from ...glow_dialects.operator import shape_of
 from ..levels import GRAPH
 from ..visited_operation import each
 from .adjoints import Parameter, directional, gradients, is_of_floats
-from .rewriting import Build, attribute_dictionaries
+from .rewriting import Build, attribute_dictionaries, expect_static
 
 _NAME = "glow.name"
 REVERSE, FORWARD = "vjp", "jvp"
@@ -206,6 +206,7 @@ class DifferentiatePass(ModulePass):
         for function in each(op.ops):
             if isinstance(function, func.FuncOp) and len(function.body.blocks) == 1:
                 if isinstance(function.body.block.last_op, func.ReturnOp):
+                    expect_static(function)
                     self._differentiate(function)
 
     def _differentiate(self, function: func.FuncOp) -> None:

@@ -11,6 +11,7 @@ way.
   with a reference to the same bytes; nothing is read or copied.
 - A broadcast is free when the program runs (a view with stride 0), so it stays unless its result is
   uniform; nodes that use it are folded through it.
+- A node whose sizes depend on symbols stays.
 - A result with more elements than its operands hold in memory is materialised only up to
   `max-elements`, so that small inputs do not become large weights.
 - A result of more than `LARGE` elements is computed when its bytes are needed (`lazy_constant`), so
@@ -53,7 +54,7 @@ from ...semantics.arrays import (
 )
 from ...semantics.registry import evaluate
 from ..levels import GRAPH
-from .rewriting import erase_if_dead, failure, is_constant, replace_node, tensor_nodes
+from .rewriting import erase_if_dead, failure, has_symbols, is_constant, replace_node, tensor_nodes
 
 LARGE = 65536
 
@@ -247,6 +248,8 @@ def folded(node: Node, max_elements: int) -> Node | None:
     """
     Returns the constant that takes the place of `node`, if its operands are known and it may fold.
     """
+    if has_symbols(node):
+        return None
     if (reshaped := reshaped_constant(node)) is not None:
         return reshaped
     if (large := large_constant(node, max_elements)) is not None:

@@ -30,7 +30,7 @@ from ...glow_dialects.operator import shape_of
 from ..levels import GRAPH
 from ..visited_operation import each
 from .adjoints.control import BodyBuilder
-from .rewriting import attribute_dictionaries, failure
+from .rewriting import attribute_dictionaries, expect_static, failure
 from .tile_batch import Graph, batch_of, for_images
 
 
@@ -54,6 +54,7 @@ class LoopBatchPass(ModulePass):
         for function in each(op.ops):
             if not isinstance(function, func.FuncOp) or function.sym_name.data != "main":
                 continue
+            expect_static(function)
             batch = batch_of(function) if len(function.body.blocks) == 1 else None
             if batch is not None:
                 _loop(function, batch, self.count)

@@ -23,6 +23,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ...errors import CompileError
+from ...glow_dialects.extents import UndecidedSizeError
 from ...glow_dialects.glow.base import DataParallel, Node, short_name
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.operator import Call
@@ -32,7 +33,16 @@ from ...wording import counted
 from ..levels import GRAPH
 from .lowerings import LOWERINGS, lower_data_parallel
 from .lowerings.data_parallel import is_primitive
-from .rewriting import Build, check_type, erase_if_dead, failure, replace_node, tensor_nodes
+from .rewriting import (
+    Build,
+    attempt,
+    check_type,
+    erase_if_dead,
+    failure,
+    has_symbols,
+    replace_node,
+    tensor_nodes,
+)
 
 Keeps: TypeAlias = Callable[[Call], bool]
 
@@ -69,10 +79,12 @@ def lower_nodes(module: ModuleOp, keeps: Keeps) -> None:
         pending: list[Node] = [root]
         while pending:
             node = pending.pop()
-            if node.parent is None or keeps(node.call):
+            if node.parent is None or _stays(node, keeps):
                 continue
             build = Build()
-            value = decompose(node, build)
+            value = attempt(decompose, node, build)
+            if value is None and has_symbols(node):
+                continue  # perhaps it can be told when the symbols are bound
             if value is None:
                 stuck.append(node)
                 continue
@@ -83,6 +95,14 @@ def lower_nodes(module: ModuleOp, keeps: Keeps) -> None:
             pending += [op for op in reversed(build.ops) if isinstance(op, Node)]
     if stuck:
         raise _cannot_lower(stuck)
+
+
+def _stays(node: Node, keeps: Keeps) -> bool:
+    """Returns whether a node is kept, or sizes that depend on symbols leave that open."""
+    try:
+        return keeps(node.call)
+    except UndecidedSizeError:
+        return True
 
 
 def _cannot_lower(stuck: Sequence[Node]) -> CompileError:

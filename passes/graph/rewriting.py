@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
@@ -21,8 +22,10 @@ from xdsl.pattern_rewriter import (
     PatternRewriteWalker,
     RewritePattern,
 )
+from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError, at_operation
+from ...glow_dialects.dims import is_symbolic
 from ...glow_dialects.elements import num_elements, storage_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
@@ -153,7 +156,7 @@ class ApplyRules(RewritePattern):
         visit(op)
         for rule in self.table.get(type(op), ()):
             build = Build()
-            value = rule(op, build)
+            value = attempt(rule, op, build)
             if value is None:
                 build.discard()
                 continue
@@ -162,6 +165,32 @@ class ApplyRules(RewritePattern):
                 new.location = op.location
             rewriter.replace(op, build.ops, [value])
             return
+
+
+def attempt(rule: Rule[N], node: N, build: Build) -> SSAValue | None:
+    """
+    Returns what a rule returns; None if the rule needs to know more about the sizes of the node
+    than their symbols tell.
+    """
+    try:
+        return rule(node, build)
+    except VerifyException:
+        if not has_symbols(node):
+            raise
+        return None
+
+
+def has_symbols(op: Operation) -> bool:
+    """Returns whether types of operands or results have sizes that depend on symbols."""
+    return any(is_symbolic(value.type) for value in (*op.operands, *op.results))
+
+
+def expect_static(function: FuncOp) -> None:
+    """Raises CompileError if an argument or a result of a graph has a size that is no number."""
+    for t in (*function.function_type.inputs, *function.function_type.outputs):
+        if isinstance(t, TensorType) and not t.has_static_shape():
+            how = "; bind the symbols (glow-bind-symbols)" if is_symbolic(t) else ""
+            raise failure(function, f"expected static shapes, found {t}{how}")
 
 
 def apply_rules(module: ModuleOp, table: RuleTable) -> None:
@@ -259,9 +288,12 @@ def defining_op(value: SSAValue, kind: type[N]) -> N | None:
 
 def is_constant(value: SSAValue) -> bool:
     """
-    Returns whether a value is known at compile time: a constant, a splat, or a broadcast of one.
+    Returns whether a value is known at compile time: a constant, a splat, or a broadcast of one,
+    whose size is a number.
     """
     owner = value.owner
+    if is_symbolic(value.type):
+        return False
     if isinstance(owner, BroadcastOp):
         owner = owner.input.owner
     return isinstance(owner, ConstantOp | SplatOp)

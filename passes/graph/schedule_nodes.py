@@ -32,6 +32,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
+from ...glow_dialects.dims import is_symbolic
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.base import DataParallel
 from ...glow_dialects.glow.constant import ConstantOp
@@ -246,8 +247,10 @@ def best_order(problem: Problem) -> list[int]:
 
 
 def schedule(block: Block) -> None:
-    """Reorders the nodes of a block."""
+    """Reorders the nodes of a block, unless the bytes of results depend on symbols."""
     *nodes, terminator = block.ops
+    if any(is_symbolic(value.type) for node in nodes for value in node.results):
+        return
     order = best_order(problem_of(block))
     if order == sorted(order):
         return

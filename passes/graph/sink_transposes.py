@@ -281,7 +281,7 @@ def transpose_of_ones(node: TransposeOp, build: Build) -> SSAValue | None:
     result = node.result.type
     assert isinstance(result, TensorType)
     source = node.input.owner.input if isinstance(node.input.owner, ReshapeOp) else node.input
-    return build.reshape(source, result.get_shape())
+    return build.reshape(source, shape_of(result))
 
 
 @dataclass(frozen=True)

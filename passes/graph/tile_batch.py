@@ -351,13 +351,15 @@ def _join(block: Block, moved: Sequence[Node], parts: dict[SSAValue, list[SSAVal
 
 
 def batch_of(function: func.FuncOp) -> int | None:
-    """Returns the size of dimension 0 of all arguments, if it is the same and above 1."""
+    """
+    Returns the size of dimension 0 of all arguments, if it is the same number and above 1.
+    """
     shapes = [shape_of(t) for t in function.function_type.inputs if isinstance(t, TensorType)]
     sizes = {shape[:1] for shape in shapes}
     if len(shapes) != len(function.function_type.inputs) or len(sizes) != 1:
         return None
     size = sizes.pop()
-    return size[0] if size and size[0] > 1 else None
+    return size[0] if size and isinstance(size[0], int) and size[0] > 1 else None
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...errors import CompileError, GlowError
-from ..graph.rewriting import failure
+from ..graph.rewriting import expect_static, failure
 from ..levels import GRAPH
 from .devices import Configuration, of_backends, read_configuration
 from .outline import outline
@@ -56,6 +56,7 @@ def _main(module: ModuleOp) -> func.FuncOp:
                 raise failure(op, "expected a function of one block")
             if is_partitioned(module):
                 raise failure(op, "is split already; glow-inline-partitions undoes that")
+            expect_static(op)
             return op
     raise CompileError("expected a module with a function @main")
 
