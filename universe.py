@@ -55,6 +55,7 @@ PASSES = {
     "glow-pack-weights": _GRAPH + "pack_weights:PackWeightsPass",
     "glow-demote-products-to-bf16": _GRAPH + "demote_products_to_bf16:DemoteProductsToBf16Pass",
     "glow-schedule-nodes": _GRAPH + "schedule_nodes:ScheduleNodesPass",
+    "glow-rematerialize": _GRAPH + "rematerialize:RematerializePass",
     "glow-tile-batch": _GRAPH + "tile_batch:TileBatchPass",
     "glow-loop-batch": _GRAPH + "loop_batch:LoopBatchPass",
     "glow-partition": _PARTITION + "partition:PartitionPass",

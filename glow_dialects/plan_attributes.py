@@ -8,3 +8,7 @@ ARENA_LOWER_BOUND = "glow.arena_lower_bound"
 """The maximum over time of the bytes alive: no plan can need less."""
 WEIGHTS_SIZE = "glow.weights_size"
 """The attribute with the size of the weight segment."""
+KEPT_PEAK = "glow.kept_peak"
+"""
+The bytes that a graph would use at most if it computed no value again (`glow-rematerialize`).
+"""

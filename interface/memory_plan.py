@@ -42,6 +42,11 @@ class MemoryPlan:
     """The weight segment, shared by all runs."""
     buffers: tuple[Buffer, ...]
     """Activations in order of allocation."""
+    kept_peak: int = 0
+    """
+    If `memory_budget` has values computed again: the bytes that the network would use at most if it
+    kept them instead; else 0.
+    """
 
     def __repr__(self) -> str:
         return (

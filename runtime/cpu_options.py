@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..byte_sizes import bytes_of
 from ..errors import GlowError
 from .options import (
     at_least_one,
@@ -92,6 +93,17 @@ class CpuOptions:
     """
     group: int = option(64, "how many weights have one scale; default: 64", metavar="N")
     """How many neighbouring numbers of a column have one scale and zero point, with `weights`."""
+    memory_budget: str | int | None = option(
+        None,
+        "compute intermediate results again instead of keeping them, until they fit into so many "
+        "bytes (64MiB)",
+        metavar="SIZE",
+    )
+    """
+    The bytes that intermediate results may take, as a number or a text such as `"64MiB"`. Values
+    are computed again instead of being kept until they fit, if that is possible, else a warning
+    says how much is needed. The arena may be larger by gaps between buffers.
+    """
     schedules: str | None = option(
         None,
         "schedules of kernels that glow-tune measured; none: only those of the cost model; "
@@ -127,6 +139,8 @@ class CpuOptions:
             expect_boolean(name, getattr(self, name))
         for name in ("target_cpu", "target_features", "target_triple", "schedules"):
             expect_text(name, getattr(self, name))
+        if self.memory_budget is not None:
+            object.__setattr__(self, "memory_budget", _budget(self.memory_budget))
         expect_choice("conv_algorithm", self.conv_algorithm, CONV_ALGORITHMS)
         expect_choice("precision", self.precision, PRECISIONS)
         if self.sanitize and (self.threads > 1 or self.timed):
@@ -139,3 +153,11 @@ class CpuOptions:
         if self.weights is None:
             return passes
         return *passes, f"glow-quantize-weights{{storage={self.weights} group={self.group}}}"
+
+
+def _budget(given: object) -> int:
+    """Returns a number of bytes. Raises GlowError for what is none."""
+    size = bytes_of(str(given)) if isinstance(given, str | int) else None
+    if size is None or isinstance(given, bool):
+        raise GlowError(f"memory_budget: expected a size such as 64MiB, found {given!r}")
+    return size

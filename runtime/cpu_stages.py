@@ -57,7 +57,7 @@ class CpuStages:
             Stage("convolutions", f"{choose},glow-fuse-pooling"),
             Stage("packed", f"glow-pack-weights,glow-simplify-shapes,{_CLEAN}"),
             *self._bf16(),
-            Stage("ordered", f"glow-schedule-nodes,glow-tile-batch{{images={threads}}}"),
+            Stage("ordered", f"{self._order()},glow-tile-batch{{images={threads}}}"),
             *_TO_ALLOCATED,
             *((Stage("verified", "glow-verify-memory"),) if self._options.sanitize else ()),
             Stage("nests", build, bulky=True),
@@ -66,6 +66,12 @@ class CpuStages:
             Stage("kernels", kernels, bulky=True),
             Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),
         )
+
+    def _order(self) -> str:
+        """Returns the passes that order nodes, and compute some of them again."""
+        budget = self._options.memory_budget
+        again = "" if budget is None else f",glow-rematerialize{{budget={budget}}}"
+        return f"glow-schedule-nodes{again}"
 
     def _divided(self) -> Sequence[Stage]:
         """Returns the stage that divides work between threads, if there are several."""

@@ -6,15 +6,13 @@ and the verification of IR. An empty variable counts as unset.
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
+from ..byte_sizes import bytes_of
 from ..errors import GlowError
 
 DEFAULT_LIMIT = 4 << 30
 """Bytes that the cache may hold."""
-_SIZE = re.compile(r"(\d+)\s*(?:([KMGT])(?:iB)?)?", re.IGNORECASE | re.ASCII)
-_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _TRUTHS = {"": False, "0": False, "false": False, "1": True, "true": True}
 
 
@@ -35,14 +33,13 @@ def cache_limit() -> int:
     text = os.environ.get("GLOW_CACHE_SIZE", "").strip()
     if not text:
         return DEFAULT_LIMIT
-    found = _SIZE.fullmatch(text)
-    if found is None:
+    size = bytes_of(text)
+    if size is None:
         raise GlowError(
             "GLOW_CACHE_SIZE: expected a number of bytes, or of K, M, G or T (KiB, MiB, GiB, TiB) "
             f"such as 512M, found {text!r}"
         )
-    number, unit = found.groups(default="")
-    return int(number) << _SHIFTS[unit.upper()]
+    return size
 
 
 def verifies() -> bool:

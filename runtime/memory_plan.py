@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from ..glow_dialects.elements import type_bytes
 from ..glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp
-from ..glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE, WEIGHTS_SIZE
+from ..glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE, KEPT_PEAK, WEIGHTS_SIZE
 from ..interface.memory_plan import Buffer, MemoryPlan
 from ..passes.instructions.program import in_order
 from .signature import main_function
@@ -44,6 +44,7 @@ def plan_of(module: ModuleOp) -> MemoryPlan:
         function_bytes(main, ARENA_LOWER_BOUND),
         function_bytes(main, WEIGHTS_SIZE),
         buffers,
+        function_bytes(main, KEPT_PEAK),
     )
 
 

@@ -178,6 +178,8 @@ def memory_table(plan: MemoryPlan | None, peak: int) -> DataTable:
         table.add_row("activations", size(plan.arena_bytes))
         above = f" (+{plan.arena_bytes / plan.lower_bound - 1:.1%})" if plan.lower_bound else ""
         table.add_row("lower bound of activations", f"{size(plan.lower_bound)}{above}")
+        if plan.kept_peak:
+            table.add_row("if nothing were computed again", size(plan.kept_peak))
     table.add_row("peak of the process, resident", size(peak))
     return table
 

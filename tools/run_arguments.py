@@ -66,7 +66,7 @@ def _compilation_arguments(parser: argparse.ArgumentParser) -> None:
         dest="conv_algorithm",
         help="the same as --conv-algorithm=direct: sums of products as in the definition",
     )
-    add_cpu_options(group, "precision", "schedules", "sanitize")
+    add_cpu_options(group, "precision", "memory_budget", "schedules", "sanitize")
     group.add_argument(
         "--quantize",
         metavar="FILE.json|dynamic",

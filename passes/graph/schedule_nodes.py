@@ -259,7 +259,7 @@ def schedule(block: Block) -> None:
         block.insert_op_before(nodes[index], terminator)
 
 
-def _is_graph(op: Operation) -> bool:
+def is_graph(op: Operation) -> bool:
     """Returns a function of one block that holds nothing but operations without side effects."""
     if not isinstance(op, func.FuncOp) or len(op.body.blocks) != 1:
         return False
@@ -280,7 +280,7 @@ class ScheduleNodesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in each(op.ops):
-            if _is_graph(function):
+            if is_graph(function):
                 assert isinstance(function, func.FuncOp)
                 schedule(function.body.block)
                 for body in bodies_within(function):

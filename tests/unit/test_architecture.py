@@ -49,6 +49,7 @@ ALLOWED = {
     "lazy": set(),
     "perfetto": set(),
     "table": set(),
+    "byte_sizes": set(),
     "whole_file": set(),
     "wording": set(),
     "svg": set(),
@@ -116,7 +117,7 @@ DIALECTS = {
 }
 """The other dialects that each dialect may know, also through shared modules."""
 
-FOR_ALL = {"errors", "lazy", "svg", "table", "whole_file", "wording"}
+FOR_ALL = {"byte_sizes", "errors", "lazy", "svg", "table", "whole_file", "wording"}
 DIALECT_DEPENDENCIES = {"xdsl", "typing_extensions"}
 LONGEST_FILE = {True: 400, False: 450}
 """Lines of a file in the package, and of one outside."""

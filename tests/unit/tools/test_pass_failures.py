@@ -117,6 +117,7 @@ OPTIONS = {
     "glow-partition": "{devices=interpreter}",
     "glow-quantize": "{dynamic=true}",
     "glow-quantize-weights": "{group=8}",
+    "glow-rematerialize": "{budget=100}",
 }
 BEFORE = {
     "glow-inline-partitions": "glow-partition{devices=interpreter}",
