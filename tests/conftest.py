@@ -116,9 +116,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests live until the end, so the collector of cycles need not look at them."""
+    """
+    Modules and tests live until the end, so the collector of cycles need not look at them.
+
+    Tests make large structures that stay alive for one test, so the collector looks seldom.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.hookimpl(tryfirst=True)

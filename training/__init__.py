@@ -5,6 +5,7 @@ from __future__ import annotations
 from .callbacks import EarlyStopping
 from .data import Batches
 from .optimizers import SGD, Adam, AdamW, Optimizer, constant, cosine, linear
+from .processes import Processes
 from .report import Report
 from .trainer import Trainer
 
@@ -15,6 +16,7 @@ __all__ = [
     "Batches",
     "EarlyStopping",
     "Optimizer",
+    "Processes",
     "Report",
     "Trainer",
     "constant",

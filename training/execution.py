@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..compiled_model import CompiledModel
 from ..compiler import compile
 from ..errors import InputError
 from .data import Batch, arrays_of
-from .step import LOSS, NEW
+from .step import NEW
 
 
 class Execution:
@@ -70,8 +70,8 @@ class Execution:
                 )
         return feed
 
-    def run(self, model: CompiledModel, feed: Mapping[str, np.ndarray]) -> float:
-        """Runs a step. Returns the loss; the new state counts only after `accept`."""
+    def run(self, model: CompiledModel, feed: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """Runs a program. Returns its outputs; the new state counts only after `accept`."""
         outputs: dict[str, np.ndarray] = {}
         for info in model.get_outputs():
             name = info.name.removeprefix(NEW)
@@ -79,7 +79,7 @@ class Execution:
                 self._spare[name] = np.empty(info.shape, info.dtype)
             outputs[info.name] = self._spare[name]
         model.run_into(outputs, feed)
-        return float(outputs[LOSS])
+        return outputs
 
     def accept(self, model: CompiledModel) -> None:
         """Makes what the last run wrote the state."""
@@ -98,14 +98,3 @@ def examples(batch: Batch) -> int:
     if not first or not first[0].ndim:
         raise InputError("expected a batch of arrays whose first dimension counts examples")
     return len(first[0])
-
-
-def weighted_means(
-    values: Sequence[Mapping[str, float]], weights: Sequence[int]
-) -> dict[str, float]:
-    """Returns the means of values by name."""
-    total = sum(weights)
-    return {
-        name: sum(v[name] * w for v, w in zip(values, weights, strict=True)) / total
-        for name in (values[0] if values else ())
-    }

@@ -1,5 +1,5 @@
 """
-The programs of training: one step, one part of a step, and evaluation.
+The programs of training: one step, one part of a step, an update alone, and evaluation.
 
 A step is one function. Its inputs are a batch, the numbers of the optimizer, and the state:
 parameters and what the optimizer keeps. Its outputs are the loss and the new state. Passes see
@@ -32,6 +32,9 @@ NEW = "new."
 """Before the name of a state, the name of its new value."""
 
 
+SHARE = "number.share"
+
+
 @dataclass(frozen=True)
 class Kind:
     """The use of gradients in a program."""
@@ -42,6 +45,9 @@ class Kind:
     """Whether it updates parameters. If not, its outputs are sums of gradients."""
     parts: int = 1
     """The number of batches whose mean gradient a step uses."""
+    shared: bool = False
+    """Whether other processes have other examples of the batch. Then the input `number.share` is
+    the share of those of this one, by which gradients are multiplied."""
 
 
 class Programs:
@@ -79,6 +85,15 @@ class Programs:
             found |= {NEW + GRADIENT + name: g for name, g in gradients.items()}
         found |= {NEW + name: value for name, value in graph.updates.items()}
         return graph.finish(found, "training step")
+
+    def update(self) -> ModuleOp:
+        """Returns the graph of an update by gradients that are inputs."""
+        graph, gradients = Graph(training=True, names=self.network.names), dict[str, Tensor]()
+        for name in self.trained:
+            array = self.network.values[name]
+            graph.parameters[name] = graph.input(name, array)
+            gradients[name] = graph.input(GRADIENT + name, array)
+        return graph.finish(self._updated(graph, gradients), "update")
 
     def evaluation(
         self,
@@ -129,8 +144,11 @@ class Programs:
                 f"the loss does not depend on {', '.join(new)}: the gradient is zero", stacklevel=2
             )
         gradients: dict[str, Tensor] = {}
+        share = graph.input(SHARE, Spec(())) if kind.shared else None
         for name in self.trained:
             gradient = found.get(name) or graph.number(0.0, wanted[name])
+            if share is not None:
+                gradient = gradient * share
             if kind.parts > 1:
                 gradient = gradient * (1 / kind.parts)
             if kind.reads_sum:

@@ -18,14 +18,15 @@ from ..nn.functions import RANDOM
 from ..nn.tensor import Described, Graph, Tensor
 from .checkpoint import read_checkpoint, write_checkpoint
 from .data import Batch, Dataset, batches_of
-from .execution import Execution, examples, weighted_means
+from .execution import Execution, examples
 from .networks import frozen, network_of
 from .nonfinite import first_nonfinite
 from .optimizers import Optimizer
+from .processes import Processes
 from .progress import ProgressBar
 from .report import Report
 from .run_report import RunReport
-from .step import GRADIENT, NEW, Kind, Loss, Programs, random_state
+from .step import GRADIENT, LOSS, NEW, SHARE, Kind, Loss, Programs, random_state
 
 if TYPE_CHECKING:
     from ..interface.time_profile import TimeProfile
@@ -50,6 +51,7 @@ class Trainer:
         seed: int = 0,
         backend: str = "cpu",
         threads: int = 1,
+        processes: Processes | None = None,
         **options: Any,
     ):
         """
@@ -61,6 +63,8 @@ class Trainer:
         - `freeze`: patterns of the names of parameters that do not change, such as `features.*`.
         - `seed`: what the random numbers of dropout follow from.
         - `backend`, `threads`, `options`: as `glow.compile` takes them.
+        - `processes`: those that train together, each on its part of every batch. The parameters
+          begin as those of the first one.
 
         Raises GlowError for a pattern that matches nothing, and what `glow.compile` raises for a
         model. Programs are compiled for the first batch of each shape.
@@ -82,6 +86,14 @@ class Trainer:
         self._graphs = Programs(self.network, self.trained, loss, optimizer)
         options = {"backend": backend, "threads": threads, **options}
         self._execution = Execution(self._graphs.state(), options)
+        self._processes = processes
+        if processes is not None:
+            processes.copy_first(self._execution.arrays.values())
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the process that writes files, or the only one."""
+        return self._processes is None or self._processes.rank == 0
 
     @property
     def parameters(self) -> dict[str, np.ndarray]:
@@ -125,12 +137,14 @@ class Trainer:
             raise GlowError(f"expected at least 1 batch for a step, found {accumulate}")
         self._stopped = False
         reports: list[Report] = []
-        page = None if report is None else RunReport(Path(report), "Training")
+        page = None
+        if report is not None and self.is_first:
+            page = RunReport(Path(report), "Training")
         if page is not None:
             page.write()
         while self.epoch < epochs and not self._stopped:
             start = time.perf_counter()
-            bar = ProgressBar(dataset, epochs, progress)
+            bar = ProgressBar(dataset, epochs, progress and self.is_first)
             losses = self._run_epoch(dataset, accumulate, bar, page)
             self.epoch, self._batch = self.epoch + 1, 0
             found = {} if validation is None else self.evaluate(validation, metrics)
@@ -219,49 +233,75 @@ class Trainer:
         if one is not finite.
         """
         numbers = self._numbers()
-        losses: list[float] = []
+        others, losses = self._processes, list[float]()
         for i, batch in enumerate(batches):
-            kind = Kind(i > 0, i == len(batches) - 1, len(batches))
+            last = i == len(batches) - 1
+            kind = Kind(i > 0, last and others is None, len(batches), others is not None)
+            number, share = self.step * len(batches) + i, 1.0
+            if others is not None:
+                number = number * others.count + others.rank
+                batch, share = others.part(batch)
+            given = {RANDOM: random_state(self.seed, number), SHARE: np.array(share, np.float32)}
             graph, model = self._execution.program(kind, batch, self._graphs.step, kind)
-            random = random_state(self.seed, self.step * len(batches) + i)
-            feed = self._execution.feed(model, batch, {**numbers, RANDOM: random})
-            losses.append(self._execution.run(model, feed))
+            feed = self._execution.feed(model, batch, {**numbers, **given})
+            loss = float(self._execution.run(model, feed)[LOSS])
+            losses.append(loss if others is None else float(others.total([loss * share])[0]))
             if not np.isfinite(losses[-1]):
+                here = not np.isfinite(loss)
+                where = first_nonfinite(graph, feed) if here else "it is finite in this process"
                 raise GlowError(
                     f"the loss is {losses[-1]} in step {self.step + 1}, batch "
-                    f"{self._batch + i + 1} of epoch {self.epoch + 1}: "
-                    f"{first_nonfinite(graph, feed)}"
+                    f"{self._batch + i + 1} of epoch {self.epoch + 1}: {where}"
                 )
             self._execution.accept(model)
+        if others is not None:
+            self._update(others, numbers)
         self.step += 1
         return losses
+
+    def _update(self, others: Processes, numbers: Mapping[str, np.ndarray]) -> None:
+        """Updates parameters by the gradients of all processes."""
+        arrays = self._execution.arrays
+        others.add_up(arrays[GRADIENT + name] for name in self.trained)
+        changed = [arrays[name] for name in sorted(self.network.updated)]
+        others.add_up(changed)
+        for array in changed:
+            array /= others.count
+        nothing: Batch = ((), ())
+        _, model = self._execution.program("update", nothing, lambda *_: self._graphs.update())
+        self._execution.run(model, self._execution.feed(model, nothing, numbers))
+        self._execution.accept(model)
 
     def evaluate(
         self, dataset: Dataset, metrics: Mapping[str, Loss] | None = None
     ) -> dict[str, float]:
         """
         Returns the loss and the metrics for a data set, as means over all examples. Normalisations
-        and dropout behave as they do after training.
+        and dropout behave as they do after training. Each process evaluates its share of the
+        batches.
         """
-        found: list[dict[str, float]] = []
-        weights: list[int] = []
-        chosen = metrics or {}
-        key = ("evaluation", *chosen.items())
-        for batch in batches_of(dataset, 0):
+        chosen, others = metrics or {}, self._processes
+        names, key = (LOSS, *chosen), ("evaluation", *chosen.items())
+        rank, count = (0, 1) if others is None else (others.rank, others.count)
+        sums = np.zeros(len(names) + 1)
+        for batch in islice(batches_of(dataset, 0), rank, None, count):
             _, model = self._execution.program(key, batch, self._graphs.evaluation, chosen)
             outputs = model.run(None, self._execution.feed(model, batch, {}))
-            names = (info.name for info in model.get_outputs())
-            found.append({n: float(v) for n, v in zip(names, outputs, strict=True)})
-            weights.append(examples(batch))
-        return weighted_means(found, weights)
+            sums += examples(batch) * np.array([*map(float, outputs), 1.0])
+        *found, total = sums if others is None else others.total(list(sums))
+        return {name: float(v / total) for name, v in zip(names, found, strict=True) if total}
 
     def save(self, path: str | Path) -> None:
         """
         Writes a checkpoint: all parameters, what the optimizer keeps, and the place in the data.
-        The file appears as a whole or not at all. Raises GlowError if it cannot be written.
+        The file appears as a whole or not at all; of several processes, the first one writes it.
+        Raises GlowError if it cannot be written.
         """
         progress = {"step": self.step, "epoch": self.epoch, "batch": self._batch}
-        write_checkpoint(Path(path), self._everything(), {**progress, "seed": self.seed})
+        if self.is_first:
+            write_checkpoint(Path(path), self._everything(), {**progress, "seed": self.seed})
+        if self._processes is not None:
+            self._processes.total([0.0])  # no process reads the file before it is there
 
     def restore(self, path: str | Path) -> None:
         """

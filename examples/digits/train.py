@@ -3,6 +3,10 @@ Trains the small convolutional network of the demo, and writes it as an ONNX mod
 
     python examples/digits/train.py [--output FILE] [--images DIR]
 
+Or on two processes, which needs PyTorch (the extra `processes`):
+
+    torchrun --nproc-per-node 2 examples/digits/train.py --processes
+
 Data: the 1,797 handwritten digits, 8x8 pixels with values 0 to 16, that scikit-learn ships (a copy
 of the test set of the UCI "Optical Recognition of Handwritten Digits" data, CC BY 4.0). A fifth of
 them is held out. Network: conv 3x3 (16) - ReLU - conv 3x3 (32) - ReLU - max pool 2x2 - conv 3x3
@@ -21,7 +25,7 @@ from pathlib import Path
 import glow
 import numpy as np
 from glow import nn
-from glow.training import Adam, Batches, Report, linear
+from glow.training import Adam, Batches, Processes, Report, linear
 from PIL import Image
 from sklearn.datasets import load_digits
 
@@ -79,36 +83,48 @@ def write_images(x: np.ndarray, labels: np.ndarray, folder: Path) -> None:
 
 
 def print_report(trainer: glow.Trainer, report: Report) -> None:
-    if report.epoch % 10 == 0:
+    if report.epoch % 10 == 0 and trainer.is_first:
         accuracy = report.validation["accuracy"]
         print(f"epoch {report.epoch}: loss {report.loss:.4f}, held-out accuracy {accuracy:.4f}")
 
 
-def train(epochs: int = EPOCHS) -> tuple[glow.Trainer, float]:
-    """Returns the trainer after its training, and the accuracy on the held-out images."""
+def train(
+    epochs: int = EPOCHS, processes: Processes | None = None, checkpoint: Path | None = None
+) -> tuple[glow.Trainer, float]:
+    """
+    Returns the trainer after its training, which continues from a checkpoint if there is one, and
+    the accuracy on the held-out images.
+    """
     x, labels, held_out, held_out_labels = load()
     network = Digits()
     network.initialize(1)
     data = Batches(x, labels, BATCH, transform=shifted)
     rate = linear(2e-3, epochs * len(data))
-    trainer = glow.Trainer(network, nn.cross_entropy, Adam(rate))
-    reports = trainer.fit(
+    trainer = glow.Trainer(network, nn.cross_entropy, Adam(rate), processes=processes)
+    if checkpoint is not None and checkpoint.exists():
+        trainer.restore(checkpoint)
+    validation, metrics = [(held_out, held_out_labels)], {"accuracy": nn.accuracy}
+    trainer.fit(
         *(data, epochs),
-        validation=[(held_out, held_out_labels)],
-        metrics={"accuracy": nn.accuracy},
+        validation=validation,
+        metrics=metrics,
         callbacks=[print_report],
+        checkpoint=checkpoint,
     )
-    return trainer, reports[-1].validation["accuracy"]
+    return trainer, trainer.evaluate(validation, metrics)["accuracy"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train a network on handwritten digits.")
     parser.add_argument("--output", type=Path, default=Path("digits-trained.onnx"))
     parser.add_argument("--images", type=Path, help="where to write some held-out images")
+    parser.add_argument("--processes", action="store_true", help="train with others of torchrun")
     args = parser.parse_args()
-    trainer, found = train()
+    trainer, found = train(processes=Processes() if args.processes else None)
     if found < 0.98:
         raise SystemExit("the accuracy is below 98 %; nothing was written")
+    if not trainer.is_first:
+        return
     trainer.export(args.output, {"image": (1, 1, 8, 8)}, then=nn.softmax)
     if args.images is not None:
         _, _, held_out, labels = load()

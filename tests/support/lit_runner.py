@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -54,6 +55,13 @@ def _cmp(names: Sequence[str]) -> int:
     return int(first != second)
 
 
+def _sed(arguments: Sequence[str]) -> int:
+    command = ["sed", *arguments]
+    return subprocess.run(
+        command, stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr, timeout=600
+    ).returncode
+
+
 def _filecheck(arguments: Sequence[str]) -> int:
     filecheck.main.main(["filecheck", *arguments])
     return 0
@@ -64,6 +72,7 @@ TOOLS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "cmp": _cmp,
     "filecheck": _filecheck,
     "glow-opt": glow_opt.main,
+    "sed": _sed,
 }
 
 

@@ -95,7 +95,8 @@ def compile_native(
     arena_size = function_bytes(main_function(kernels), ARENA_SIZE)
     # a machine of a test may have what this one lacks; the conversion takes no wrong module
     apply(kernels, f"{set_machine(target.describe())},glow-expand-math", verify=False)
-    apply(kernels, "glow-convert-to-llvm")
+    # LLVM verifies the result itself, which costs less than xDSL's verification
+    apply(kernels, "glow-convert-to-llvm", verify=False)
     texts = [translate_module(kernels), *([llvm_text(target.triple)] if threads > 1 else [])]
     executable = Executable([object_of(t, target, "", None) for t in texts], "glow_main", target)
     run = ParallelExecutable(executable, threads, pin=False) if threads > 1 else executable
@@ -144,14 +145,28 @@ def check_native(
     Checks that the compiled program agrees with the interpreter; integers exactly. Floats may
     differ by `tolerance` of the largest one, or of 1, and by the `slack` of their result.
     """
-    wanted = list(interpret(allocated, inputs).values())
-    found = run_native(allocated, inputs, machine, threads)
-    for want, have, more in zip(wanted, found, slack or [0.0] * len(found), strict=True):
-        assert want.dtype == have.dtype
-        if want.dtype.kind in "iub":
-            np.testing.assert_array_equal(have, want)
-            continue
-        a, b = want.astype(np.float64), have.astype(np.float64)
-        finite = np.abs(a[np.isfinite(a)])
-        scale = max(1.0, float(finite.max(initial=0)))
-        np.testing.assert_allclose(b, a, rtol=0, atol=tolerance * scale + more)
+    check_runs(allocated, [inputs], machine, tolerance, threads, slack)
+
+
+def check_runs(
+    allocated: ModuleOp,
+    runs: Sequence[Sequence[np.ndarray]],
+    machine: MachineDescription | None = None,
+    tolerance: float = 1e-5,
+    threads: int = THREADS,
+    slack: Sequence[float] | None = None,
+) -> None:
+    """Checks several runs of a program, which is compiled once, as `check_native` does."""
+    run = compile_native(allocated, machine, threads)
+    for inputs in runs:
+        wanted = list(interpret(allocated, inputs).values())
+        found = run(inputs)
+        for want, have, more in zip(wanted, found, slack or [0.0] * len(found), strict=True):
+            assert want.dtype == have.dtype
+            if want.dtype.kind in "iub":
+                np.testing.assert_array_equal(have, want)
+                continue
+            a, b = want.astype(np.float64), have.astype(np.float64)
+            finite = np.abs(a[np.isfinite(a)])
+            scale = max(1.0, float(finite.max(initial=0)))
+            np.testing.assert_allclose(b, a, rtol=0, atol=tolerance * scale + more)

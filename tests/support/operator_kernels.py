@@ -12,7 +12,7 @@ from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
 from glow.semantics import element_type
-from glow.tests.support.native import apply, check_native
+from glow.tests.support.native import apply, check_runs
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     FunctionType,
@@ -62,9 +62,25 @@ def check(
     tolerance: float = 1e-5,
     **properties: Python,
 ) -> None:
-    """Machines take turns, so that each sees every family."""
+    """Checks a run of a node, as `check_all` does."""
+    check_all(operator, [arrays], types, result_types, tolerance, **properties)
+
+
+def check_all(
+    operator: type[Node],
+    runs: Sequence[Sequence[np.ndarray]],
+    types: Sequence[Attribute] | None = None,
+    result_types: Sequence[Attribute] | None = None,
+    tolerance: float = 1e-5,
+    **properties: Python,
+) -> None:
+    """
+    Checks runs of a node, which is compiled once. Machines take turns, so that each sees every
+    family.
+    """
+    arrays = runs[0]
     types = types or [with_shape(element_type(a.dtype), a.shape) for a in arrays]
     module = one_node(operator, types, result_types, **properties)
     apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
     tolerance = max([tolerance, *(TOLERANCE.get(a.dtype, 0) for a in arrays)])
-    check_native(module, arrays, MACHINES[next(_turns) % len(MACHINES)], tolerance)
+    check_runs(module, runs, MACHINES[next(_turns) % len(MACHINES)], tolerance)

@@ -26,6 +26,15 @@ FORMS = {
         func.func @f() { func.return }
         // OUT: func @f
     """,
+    "edited": """
+        // RUN: cat %s | sed -n "s/name of the \\(file\\)$/\\1 as edited/p" | filecheck %s
+        // name of the file
+        // CHECK: {{^}}        // file as edited
+    """,
+    "sed-fails": """
+        // RUN: cat %s | sed "s/a" 2>%t | cat %s | filecheck %s
+        // CHECK: CHECK
+    """,
     "wrong": """
         // RUN: cat %s | filecheck %s
         // CHECK: no line of{{ this file}}
@@ -43,7 +52,7 @@ FORMS = {
         // RUN: cat %s | cmp - %t
     """,
 }
-PASSING = {"errors", "continued"}
+PASSING = {"errors", "continued", "edited"}
 
 
 def run_lit(folder: Path, *tests: Path) -> subprocess.CompletedProcess[str]:

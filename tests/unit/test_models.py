@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 
 import glow
@@ -33,6 +34,8 @@ TOLERANCE = 1e-4
 """The tolerance relative to the largest output value."""
 TOLERANCE_F16 = 1e-2
 BGR_MEAN = (104, 117, 123)
+MANY = 300
+"""Functions of more operations go through their text in one of three stages, each time others."""
 WHOLE = ("mnist",)
 """Networks of which all functions go through their text."""
 CLASSES = {"dog_207": 207, "zebra_340": 340, "cat_285": 281}
@@ -123,11 +126,16 @@ class Kinds:
 KINDS = Kinds()
 
 
+def is_long(op: Operation) -> bool:
+    return next(islice(op.walk(), MANY, None), None) is not None
+
+
 def check_stages(model: glow.CompiledModel, rng: np.random.Generator, whole: bool = False) -> None:
     """
     Stages go through their text and back: the whole of each, or the functions that have an
     operation of a new kind, also beside the stages and networks before, and one in 32 of the
-    others, each time others. The rest become declarations.
+    others, each time others. The rest become declarations, and so do most functions of many
+    operations.
 
     Kernels have to be generated again for this, so they are looked at in one of three networks
     that are not whole, each time in others.
@@ -138,7 +146,11 @@ def check_stages(model: glow.CompiledModel, rng: np.random.Generator, whole: boo
     with without_garbage_collection():
         for name, module in model.stages.walk():
             drawn = rng.integers(32, size=len(module.ops)) == 0
-            kept = [KINDS.new(op) or d or whole for op, d in zip(module.ops, drawn, strict=True)]
+            long = rng.integers(3) == 0
+            kept = [
+                whole or ((long or not is_long(op)) and (KINDS.new(op) or d))
+                for op, d in zip(module.ops, drawn, strict=True)
+            ]
             if any(kept):
                 pairs = zip(module.ops, kept, strict=True)
                 ops = [
