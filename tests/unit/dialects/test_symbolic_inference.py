@@ -12,6 +12,7 @@ from glow.glow_dialects.extents import Size, symbol_size
 from glow.glow_dialects.glow.arithmetic import AddOp, NegOp
 from glow.glow_dialects.glow.constant import SplatOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
+from glow.glow_dialects.glow.indexing import ArgMaxOp, TopIndicesOp
 from glow.glow_dialects.glow.matrix import MatMulOp
 from glow.glow_dialects.glow.pooling import MaxPoolOp
 from glow.glow_dialects.glow.reduction import ReduceMeanOp
@@ -162,3 +163,19 @@ def test_networks(network: str, size: int) -> None:
 
 def shapes(module: ModuleOp) -> list[Any]:
     return [[r.type for r in op.results] for op in module.walk()]
+
+
+def test_operators_without_formulas_keep_symbols() -> None:
+    def scores(rows: Size) -> ModuleOp:
+        n = Network()
+        x = n.argument([rows, 7])
+        return n.finish(
+            n.node(ArgMaxOp, x, axis=1),
+            n.node(TopIndicesOp, x, axis=1, k=3),
+            n.node(ArgMaxOp, x, axis=0),
+        )
+
+    symbolic = scores(symbol_size("rows"))
+    symbolic.verify()
+    bind_symbols(symbolic, {"rows": 5})
+    assert str(symbolic) == str(scores(5))
