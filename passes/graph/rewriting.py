@@ -192,7 +192,8 @@ def expect_static(function: FuncOp) -> None:
     for t in (*function.function_type.inputs, *function.function_type.outputs):
         if isinstance(t, TensorType) and not t.has_static_shape():
             how = "; bind the symbols (glow-bind-symbols)" if is_symbolic(t) else ""
-            raise failure(function, f"expected static shapes, found {t}{how}")
+            problem = CompileError(f"expected static shapes, found {t}{how}")
+            raise at_operation(problem, function)
 
 
 def apply_rules(module: ModuleOp, table: RuleTable) -> None:
