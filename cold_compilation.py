@@ -25,7 +25,7 @@ from .passes.collector import without_garbage_collection
 from .passes.graph.states import set_named_states
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.resume import remaining_stages
-from .runtime.signature import main_function, signature_of
+from .runtime.signature import is_symbolic_graph, main_function, signature_of
 from .runtime.stages import Progress, Stages
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class ColdCompilation:
         self._loaded: LoadedModel | None = None
         self._trial: tuple[Mapping[str, int], ModuleOp, set[str]] | None = None
         """An import that was tried and not used yet: its sizes, the graph, files with weights."""
+        self._graph_with_symbols: ModuleOp | None = None
+        """A graph, once its text was read, of which each specialization binds the symbols."""
 
     def compiled(
         self, sizes: Mapping[str, int], values: Values, source: OnnxSource | None
@@ -137,10 +139,21 @@ class ColdCompilation:
             return trial[1:]
         external: set[str] = set()
         model = self._loaded_model() if self._request.is_onnx else self._request.model
+        if self._graph_with_symbols is not None:
+            model = self._graph_with_symbols
         module = load_model(model, sizes, self._request.max_elements, external, values=values)
         if self._request.states:
             set_named_states(main_function(module), self._request.states)
         return module, external
+
+    def signature_with_symbols(self) -> Signature | None:
+        """Returns the signature of a graph with symbols; None if the graph has none."""
+        module, external = self.imported({})
+        if is_symbolic_graph(module):
+            self._graph_with_symbols = module
+            return signature_of(module)
+        self._trial = {}, module, external
+        return None
 
     def _loaded_model(self) -> LoadedModel:
         if self._loaded is None:

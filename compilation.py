@@ -12,7 +12,7 @@ from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .errors import ModelError
 from .interface.signature import Signature, TensorInfo
-from .interface.symbols import Binding
+from .interface.symbols import Binding, DerivedSize
 from .lazy import lazy_property
 from .model_forms import NO_VALUES, Values
 from .runtime.environment import verifies
@@ -169,9 +169,8 @@ class Compilation:
 
         A network that cannot be compiled for any sizes raises UnsupportedError here already.
         """
-        if not self._request.is_onnx:
-            return None
-        declared = self._declared(sizes)
+        is_onnx = self._request.is_onnx
+        declared = self._declared(sizes) if is_onnx else self._cold.signature_with_symbols()
         if declared is None:
             return None
         known = Binding(declared.inputs).symbols
@@ -242,4 +241,10 @@ def _sized(signature: Signature, sizes: Mapping[str, int]) -> Signature:
 
 def _with_sizes(info: TensorInfo, sizes: Mapping[str, int]) -> TensorInfo:
     """Returns an input or output with these symbols replaced."""
-    return replace(info, shape=[sizes.get(d, d) if isinstance(d, str) else d for d in info.shape])
+    return replace(info, shape=[_with_size(d, sizes) for d in info.shape])
+
+
+def _with_size(size: Any, sizes: Mapping[str, int]) -> Any:
+    if isinstance(size, DerivedSize):
+        return size.at(sizes)
+    return sizes.get(size, size) if isinstance(size, str) else size

@@ -71,7 +71,7 @@ def compile(
     - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with its own
       options. `threads` is the number of threads that run the network together. The other `options`
       are those of the backend, such as the fields of `glow.runtime.cpu_options.CpuOptions`.
-    - `symbols`: sizes of symbolic dimensions of an ONNX model (`{"batch": 4}`), or the ranges that
+    - `symbols`: sizes of symbolic dimensions of a model (`{"batch": 4}`), or the ranges that
       inputs may have (`{"batch": (1, 64)}`). Other sizes are those of the inputs of each call.
     - `max_specializations`: the largest number of programs for such sizes and values that are kept:
       those that were used last, with at most `max_specialization_bytes` of activations.

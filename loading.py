@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
-from .errors import GlowError
 from .glow_dialects.elements import is_float
 from .glow_dialects.glow.constant import ConstantOp
 from .glow_dialects.glow_inst.memory import NAME
@@ -17,6 +16,7 @@ from .glow_dialects.operator import element_of, shape_of
 from .interface.symbols import checked_sizes
 from .model_forms import Model, is_text
 from .parsing import read_module
+from .passes.graph.bind_symbols import bind_symbols
 from .passes.partition.inline_partitions import inline_partitions
 from .passes.partition.partitions import is_partitioned
 from .runtime.gil_switch import python_lock
@@ -47,11 +47,10 @@ def load_model(
     Raises ModelError and UnsupportedError as `compile` does.
     """
     if isinstance(model, ModuleOp):
-        _refuse(symbols)
-        return model.clone() if keep_partitions else _whole(model.clone())
+        module = _bound(model.clone(), symbols)
+        return module if keep_partitions else _whole(module)
     if isinstance(model, str | Path) and is_text(model):
-        _refuse(symbols)
-        module = read_module(Path(model))
+        module = _bound(read_module(Path(model)), symbols)
         return module if keep_partitions else _whole(module)
     frontend = onnx_frontend()
     limit = frontend.MAX_ELEMENTS if max_elements is None else max_elements
@@ -128,6 +127,8 @@ def _whole(module: ModuleOp) -> ModuleOp:
     return module
 
 
-def _refuse(symbols: Mapping[str, int] | None) -> None:
+def _bound(module: ModuleOp, symbols: Mapping[str, int] | None) -> ModuleOp:
+    """Returns the graph with sizes of symbols. Raises GlowError for symbols that it has not."""
     if symbols:
-        raise GlowError("symbols apply to ONNX models; the graph dialect has static shapes")
+        bind_symbols(module, symbols)
+    return module

@@ -150,7 +150,7 @@ class TensorInfo:
         sizes = self.shape
         if len(shape) != len(sizes):
             return False
-        return all(a == b or type(b) is str for a, b in zip(shape, sizes, strict=True))
+        return all(a == b or isinstance(b, str) for a, b in zip(shape, sizes, strict=True))
 
     def __str__(self) -> str:
         return f"{self.dtype.name}[{self.shape_text}]"

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING
 
-from ..errors import GlowError, InputError
+from ..errors import GlowError, InputError, ModelError
 from ..wording import did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..glow_dialects.extents import Extent, Size
     from .signature import TensorInfo
 
 
@@ -86,6 +87,28 @@ def _checked_size(name: str, size: object) -> int:
     return int(size)
 
 
+class DerivedSize(str):
+    """The text of a size that symbols decide without being one of them, such as `2 * seq`."""
+
+    extent: Extent
+
+    @classmethod
+    def of(cls, size: Size) -> str | int:
+        """Returns a size as a shape of a `TensorInfo` has it: a symbol by its name."""
+        if isinstance(size, int):
+            return size
+        for symbol in size.symbols:
+            if str(symbol) == str(size):
+                return symbol.name
+        found = cls(size)
+        found.extent = size
+        return found
+
+    def at(self, sizes: Mapping[str, int]) -> str | int:
+        """Returns the size for these sizes of symbols; other symbols stay."""
+        return self.of(self.extent.at(sizes))
+
+
 class Binding:
     """The sizes of symbols from the shapes of inputs."""
 
@@ -95,20 +118,50 @@ class Binding:
             (i, d): size
             for i, info in enumerate(inputs)
             for d, size in enumerate(info.shape)
-            if isinstance(size, str)
+            if isinstance(size, str) and not isinstance(size, DerivedSize)
         }
+        self._derived = [
+            (i, d, size)
+            for i, info in enumerate(inputs)
+            for d, size in enumerate(info.shape)
+            if isinstance(size, DerivedSize)
+        ]
         self.symbols: tuple[str, ...] = tuple(dict.fromkeys(places.values()))
         """All symbols, in the order in which inputs mention them."""
         number = {symbol: n for n, symbol in enumerate(self.symbols)}
+        for i, d, size in self._derived:
+            for name in sorted({symbol.name for symbol in size.extent.symbols} - number.keys()):
+                raise ModelError(
+                    f"{self._place(i, d)} is {size}: expected an input with a dimension {name}"
+                )
         self._places = [(i, d, number[symbol]) for (i, d), symbol in places.items()]
 
     def sizes(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
         """
         Returns the size of each symbol, if the inputs are these arrays, which have the right ranks.
 
-        Raises InputError, naming both inputs, if they give a symbol different sizes.
+        Raises InputError, naming both inputs, if they give a symbol different sizes, and for a size
+        that is not the one that follows from the symbols.
         """
-        return tuple(self._sizes([array.shape for array in arrays]))
+        found = tuple(self._sizes([array.shape for array in arrays]))
+        if self._derived:
+            self._expect_derived(found, arrays)
+        return found
+
+    def _expect_derived(self, sizes: Sequence[int], arrays: Sequence[np.ndarray]) -> None:
+        known = dict(zip(self.symbols, sizes, strict=True))
+        for i, d, size in self._derived:
+            wanted, found = size.at(known), arrays[i].shape[d]
+            if wanted != found:
+                names = sorted(symbol.name for symbol in size.extent.symbols)
+                reasons = ", ".join(f"{n} is {known[n]} in {self._first_place(n)}" for n in names)
+                raise InputError(
+                    f"{self._place(i, d)} is {found}: expected {size}, which is {wanted}, because "
+                    f"{reasons}"
+                )
+
+    def _first_place(self, symbol: str) -> str:
+        return next(self._place(i, d) for i, d, n in self._places if self.symbols[n] == symbol)
 
     def known(self, shapes: Mapping[str, Sequence[int | None]]) -> dict[str, int]:
         """

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import GlowError, InputError
 from ..interface.signature import Signature, TensorInfo
+from ..interface.symbols import DerivedSize
 from ..wording import did_you_mean
 
 BucketSizes: TypeAlias = "str | Sequence[int]"
@@ -112,7 +113,10 @@ def padded(
     """Returns inputs with zeros behind their elements up to `sizes` of symbols."""
     found: list[np.ndarray] = []
     for array, info in zip(arrays, inputs, strict=True):
-        shape = tuple(sizes.get(d, n) for d, n in zip(info.shape, array.shape, strict=True))
+        shape = tuple(
+            int(d.at(sizes)) if isinstance(d, DerivedSize) else sizes.get(d, n)
+            for d, n in zip(info.shape, array.shape, strict=True)
+        )
         if shape != array.shape:
             wide = np.zeros(shape, array.dtype)
             wide[tuple(map(slice, array.shape))] = array

@@ -61,9 +61,7 @@ class CpuOptions:
     The algorithm of convolutions: `auto` for the estimated fastest, `direct` for the definition,
     `winograd` or `product` wherever it applies. `product` is one of matrices, the filter and the
     patches of the input, for filters that are not constant. Winograd convolution rounds
-    differently: its results are within 2e-5 of the root mean square of the exact ones. With
-    `direct`, large matrices behind a rectifier also stay as they are, which are otherwise rounded
-    to 28 bits; that changes results less than sums in f32 do.
+    differently: its results are within 2e-5 of the root mean square of the exact ones.
     """
     precision: str = option(
         "f32",

@@ -17,9 +17,11 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 
 from ..errors import ModelError
+from ..glow_dialects.dims import is_symbolic
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, RESULT, STATE
-from ..glow_dialects.operator import text_of, to_python
+from ..glow_dialects.operator import shape_of, text_of, to_python
 from ..interface.signature import Count, IndexRange, Signature, TensorInfo
+from ..interface.symbols import DerivedSize
 from ..semantics.arrays import interface_dtype
 
 if TYPE_CHECKING:
@@ -49,6 +51,13 @@ def main_function(module: ModuleOp) -> FuncOp:
         if isinstance(op, FuncOp) and op.sym_name.data == "main":
             return op
     raise ModelError("expected a module with a function @main")
+
+
+def is_symbolic_graph(module: ModuleOp) -> bool:
+    """Returns whether an argument of the function @main has sizes that depend on symbols."""
+    functions = (op for op in module.body.block.ops if isinstance(op, FuncOp))
+    types = (t for f in functions if f.sym_name.data == "main" for t in f.function_type.inputs)
+    return any(map(is_symbolic, types))
 
 
 def signature_of(module: ModuleOp) -> Signature:
@@ -132,12 +141,15 @@ def _infos(
     for i, (t, about) in enumerate(zip(types, named, strict=True)):
         if not isinstance(t, TensorType):
             raise ModelError(f"expected a tensor as {kind} {i} of @main, found {t}")
-        if not t.has_static_shape():
-            raise ModelError(f"expected a static shape of {kind} {i} of @main, found {t}")
+        if not t.has_static_shape() and not is_symbolic(t):
+            raise ModelError(
+                f"expected a static shape of {kind} {i} of @main, or one with symbols, found {t}"
+            )
         name = text_of(about.get(NAME))
         text = f"{kind}_{i}" if name is None else name
         ranges = index_ranges(about.get(RANGES))
-        shape, count = list(t.get_shape()), _count(about.get(COUNT))
+        shape = [DerivedSize.of(size) for size in shape_of(t)]
+        count = _count(about.get(COUNT))
         dtype = interface_dtype(t.element_type)
         state, limit = _number(about.get(STATE)), text_of(about.get(LIMIT))
         random = RANDOM in about

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from ..elements import tensor_type
 from ..operator import Call, expect_float, expect_rank
 from .base import Node
 from .indexing import expect_indices
@@ -115,4 +116,4 @@ class FusedEmbeddingBagOp(Node):
                 f"expected rows of numbers, a scale and an offset, found {call.operands[0]}"
             )
         columns = cls.number_bytes(call) * 8 // call.int("bits")
-        return (TensorType(f32, [call.int("count"), columns]),)
+        return (tensor_type(f32, [call.int("count"), columns]),)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
-from ..elements import compute_type, is_float
+from ..elements import compute_type, is_float, tensor_type
 from ..operator import Call, expect_axis, expect_number, expect_rank
 from .base import AcceptsEpilogue, Node
 from .structured import Structured
@@ -112,7 +112,7 @@ class ArgExtreme(Structured, abc.ABC):
         shape, axis = call.shape(0), expect_axis(call, "axis", len(call.shape(0)))
         if not shape[axis]:
             raise call.fail(f"expected elements in dimension {axis}, found {call.operands[0]}")
-        return (TensorType(i64, [*shape[:axis], *shape[axis + 1 :]]),)
+        return (tensor_type(i64, [*shape[:axis], *shape[axis + 1 :]]),)
 
 
 @irdl_op_definition
@@ -195,7 +195,7 @@ class TopIndicesOp(Structured):
         if not 0 <= call.int("k") <= shape[axis]:
             raise call.fail(f"expected k in 0 to {shape[axis]}, found {call.int('k')}")
         shape[axis] = call.int("k")
-        return (TensorType(i64, shape),)
+        return (tensor_type(i64, shape),)
 
 
 class Cumulative(Structured, abc.ABC):

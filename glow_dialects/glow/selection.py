@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from ..elements import is_float
+from ..elements import is_float, tensor_type
 from ..operator import Call, element_of, expect_rank
 from .base import Node
 
@@ -39,7 +39,7 @@ class NonzeroPlacesOp(Node):
         expect_rank(call, 0, range(1, 2), "input")
         if is_float(call.element(0)):
             raise call.fail(f"expected integers, found {call.operands[0]}")
-        return (TensorType(i64, call.shape(0)),)
+        return (tensor_type(i64, call.shape(0)),)
 
 
 @irdl_op_definition
@@ -82,4 +82,4 @@ class NonMaxSuppressionOp(Node):
             raise call.fail(f"expected thresholds tensor<1xf32>, found {call.operands[2]}")
         if not 0 <= call.int("most") <= count:
             raise call.fail(f"expected most in 0 to {count}, found {call.int('most')}")
-        return (TensorType(i64, [images, classes, call.int("most")]),)
+        return (tensor_type(i64, [images, classes, call.int("most")]),)

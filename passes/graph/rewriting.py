@@ -11,7 +11,7 @@ operators there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
@@ -167,7 +167,9 @@ class ApplyRules(RewritePattern):
             return
 
 
-def attempt(rule: Rule[N], node: N, build: Build) -> SSAValue | None:
+def attempt(
+    rule: Callable[[Any, Build], SSAValue | None], node: Operation, build: Build
+) -> SSAValue | None:
     """
     Returns what a rule returns; None if the rule needs to know more about the sizes of the node
     than their symbols tell.
@@ -190,7 +192,8 @@ def expect_static(function: FuncOp) -> None:
     for t in (*function.function_type.inputs, *function.function_type.outputs):
         if isinstance(t, TensorType) and not t.has_static_shape():
             how = "; bind the symbols (glow-bind-symbols)" if is_symbolic(t) else ""
-            raise failure(function, f"expected static shapes, found {t}{how}")
+            problem = CompileError(f"expected static shapes, found {t}{how}")
+            raise at_operation(problem, function)
 
 
 def apply_rules(module: ModuleOp, table: RuleTable) -> None:

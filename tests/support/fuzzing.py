@@ -131,7 +131,8 @@ def by_onnxruntime(
         )
         return [np.asarray(a) for a in session.run(None, inputs)]
     except Exception as problem:  # its classes have no common base
-        if type(problem).__name__ in NOT_THERE or isinstance(problem, RuntimeError):
+        lacks = type(problem).__name__ in NOT_THERE or "is not supported" in str(problem)
+        if lacks or isinstance(problem, RuntimeError):
             return None
         raise
 

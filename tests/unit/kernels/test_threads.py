@@ -34,8 +34,8 @@ from . import (
     test_winograd,
 )
 
-MODULES = (operator_kernels, test_blocked, test_views, test_winograd)
-"""The modules in which the tests of the families call `check_native`."""
+MODULES = (test_blocked, test_views, test_winograd)
+"""The modules in which the tests of the families call `check_native`; others call `check_runs`."""
 _threads = itertools.cycle([2, 3, 5])
 
 Case = Callable[[], None]
@@ -55,12 +55,23 @@ def check_threads(
         assert have.tobytes() == want.tobytes(), f"on {threads} threads"
 
 
+def check_runs_on_threads(
+    allocated: ModuleOp,
+    runs: Sequence[Sequence[np.ndarray]],
+    machine: MachineDescription | None = None,
+    tolerance: float = 1e-5,
+) -> None:
+    for inputs in runs:
+        check_threads(allocated, inputs, machine, tolerance)
+
+
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Divides even little work, and lets checks compare threads."""
     monkeypatch.setattr(partition, "TIMINGS", replace(TIMINGS, least_shared_cycles=0))
     for module in MODULES:
         monkeypatch.setattr(module, "check_native", check_threads)
+    monkeypatch.setattr(operator_kernels, "check_runs", check_runs_on_threads)
 
 
 def each(test: Callable[..., None], *cases: tuple) -> list[Case]:

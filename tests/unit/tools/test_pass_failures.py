@@ -223,8 +223,10 @@ def test_a_failure_names_the_pass_and_the_operation(name: str) -> None:
 def test_glow_opt_names_the_operation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "graph.mlir"
     source.write_text(GRAPH)
-    with failing(2):
+    with failing(3) as calls:
         assert main([str(source), "--lower-nodes"]) == 1
     error = capsys.readouterr().err
-    assert f"{source}:4:" in error
-    assert "glow-lower-nodes: 'glow.constant' op (%b): injected" in error
+    name = calls[-1].results[0].name_hint
+    line = next(n for n, text in enumerate(GRAPH.split("\n"), 1) if f"%{name} = " in text)
+    assert f"{source}:{line}:" in error
+    assert f"glow-lower-nodes: '{calls[-1].name}' op (%{name}): injected" in error
