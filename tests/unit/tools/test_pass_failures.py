@@ -71,6 +71,16 @@ func.func @main(%x: tensor<1x1x4x4x1xf32>) -> tensor<1x1x2x2x1xf32> {
   func.return %y : tensor<1x1x2x2x1xf32>
 }
 """  # noqa: E501
+KEPT = """
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %a = glow.exp %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %b = glow.concat %a, %x, %a axis 0 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<6x3xf32>
+  %c = glow.softmax %b axis 0 : (tensor<6x3xf32>) -> tensor<6x3xf32>
+  %d = glow.slice %c sizes [2, 3] : (tensor<6x3xf32>) -> tensor<2x3xf32>
+  %y = glow.mul %a, %d : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %y : tensor<2x3xf32>
+}
+"""  # noqa: E501
 SCALED = """
 func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %e = glow.exp %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
@@ -100,6 +110,7 @@ TEXTS = {
     "glow-fuse-pooling": POOLED,
     "glow-pack-weights": PRODUCT,
     "glow-legalize-quantized": REALS,
+    "glow-rematerialize": KEPT,
     "glow-lower-to-vta": BYTES,
     "glow-quantize": PRODUCT,
     "glow-quantize-weights": WEIGHTS,
@@ -117,7 +128,7 @@ OPTIONS = {
     "glow-partition": "{devices=interpreter}",
     "glow-quantize": "{dynamic=true}",
     "glow-quantize-weights": "{group=8}",
-    "glow-rematerialize": "{budget=100}",
+    "glow-rematerialize": "{budget=150}",
 }
 BEFORE = {
     "glow-inline-partitions": "glow-partition{devices=interpreter}",
