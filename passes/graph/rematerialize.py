@@ -17,7 +17,7 @@ arguments and results of the function lie outside of the budget.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -175,6 +175,8 @@ def _choice(lives: _Lives) -> tuple[Step, int, list[Step]] | None:
         if chain is None:
             continue
         cost = sum(step.cost for step in chain) + 1
+        if before == lives.at[buffer[0]]:  # nothing reads it before, so it only moves
+            cost -= buffer[0].cost
         score = cost / (lives.size(buffer) * (after - before))
         if best is None or score < best[0]:
             best = (score, buffer[0], after, chain)
@@ -194,12 +196,22 @@ def _repeat(steps: list[Step], step: Step, place: int, chain: Sequence[Step]) ->
     return [*steps[:place], *made.values(), *steps[place:]]
 
 
+def _needed(steps: Sequence[Step], roots: Iterable[Step]) -> list[Step]:
+    """Returns the steps that others need to compute the roots."""
+    needed, found = set(roots), list[Step]()
+    for step in reversed(steps):
+        if step in needed:
+            found.append(step)
+            needed |= {value[0] for value in step.operands if value is not None}
+    return found[::-1]
+
+
 def _moved(operands: Sequence[Value | None], to: Mapping[Step, Step]) -> list[Value | None]:
     return [None if v is None else (to.get(v[0], v[0]), v[1]) for v in operands]
 
 
-def _steps_of(block: Block) -> tuple[list[Step], frozenset[Value]]:
-    """Returns the nodes of a block in their order, and the buffers that are its results."""
+def _steps_of(block: Block) -> tuple[list[Step], list[Value]]:
+    """Returns the nodes of a block in their order, and those of its results that they compute."""
     *nodes, terminator = block.ops
     made: dict[SSAValue, Value] = {}
     steps: list[Step] = []
@@ -210,16 +222,17 @@ def _steps_of(block: Block) -> tuple[list[Step], frozenset[Value]]:
         step = Step(op, [made.get(v) for v in op.operands])
         steps.append(step)
         made |= {value: (step, i) for i, value in enumerate(op.results)}
-    returned = (made[v] for v in terminator.operands if v in made)
-    return steps, frozenset(map(_buffer, returned))
+    return steps, [made[v] for v in terminator.operands if v in made]
 
 
-def _apply(block: Block, steps: Sequence[tuple[Step, Sequence[Value | None]]]) -> None:
-    """Puts steps with their operands into a block."""
+def _apply(
+    block: Block, before: Sequence[Step], after: Sequence[tuple[Step, Sequence[Value | None]]]
+) -> None:
+    """Puts steps with their operands into a block in the place of those before."""
     terminator = block.last_op
     assert terminator is not None
     made: dict[Step, Operation] = {}
-    for step, operands in steps:
+    for step, operands in after:
         if step.again:
             made[step] = step.op.clone()
         else:
@@ -229,14 +242,19 @@ def _apply(block: Block, steps: Sequence[tuple[Step, Sequence[Value | None]]]) -
         for i, value in enumerate(operands):
             if value is not None:
                 made[step].operands[i] = made[value[0]].results[value[1]]
+    for step in reversed(before):
+        if step not in made:
+            step.op.detach()
+            step.op.erase()
 
 
 def rematerialize(block: Block, budget: int) -> tuple[int, int]:
     """
     Lowers the bytes in use at most to a budget, if that is possible. Returns them before and after.
     """
-    steps, returned = _steps_of(block)
-    lives = _Lives(steps, returned)
+    given, results = _steps_of(block)
+    roots, returned = [step for step, _ in results], frozenset(map(_buffer, results))
+    steps, lives = given, _Lives(given, returned)
     before = lowest = lives.peak
     best: list[tuple[Step, list[Value | None]]] = []
     attempts = 0
@@ -244,14 +262,14 @@ def rematerialize(block: Block, budget: int) -> tuple[int, int]:
         choice = _choice(lives)
         if choice is None:
             break
-        steps = _repeat(steps, *choice)
+        steps = _needed(_repeat(steps, *choice), roots)
         lives = _Lives(steps, returned)
         attempts += 1
         if lives.peak < lowest:
             lowest, attempts = lives.peak, 0
             best = [(step, list(step.operands)) for step in steps]
     if best:
-        _apply(block, best)
+        _apply(block, given, best)
     return before, lowest
 
 

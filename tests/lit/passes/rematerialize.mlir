@@ -70,3 +70,26 @@ func.func @fits(%x: tensor<100x4xf32>) -> tensor<100x4xf32> {
 // CHECK-NEXT:   %c = glow.neg %b
 // CHECK-NEXT:   %y = glow.mul %a, %c
 // CHECK-NEXT:   func.return
+
+// -----
+
+// What nothing reads before the peak only moves.
+
+func.func @moves(%x: tensor<100x4xf32>, %s: tensor<4xf32>) -> tensor<4xf32> {
+  %a = glow.exp %x : (tensor<100x4xf32>) -> tensor<100x4xf32>
+  %w = glow.broadcast %s : (tensor<4xf32>) -> tensor<500x4xf32>
+  %c = glow.sin %w : (tensor<500x4xf32>) -> tensor<500x4xf32>
+  %d = glow.reduce_sum %c axes [0] : (tensor<500x4xf32>) -> tensor<4xf32>
+  %e = glow.broadcast %d : (tensor<4xf32>) -> tensor<100x4xf32>
+  %f = glow.mul %a, %e : (tensor<100x4xf32>, tensor<100x4xf32>) -> tensor<100x4xf32>
+  %y = glow.reduce_sum %f axes [0] : (tensor<100x4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// CHECK: func.func @moves(
+// CHECK-NEXT:   %w = glow.broadcast
+// CHECK-NEXT:   %c = glow.sin
+// CHECK-NEXT:   %d = glow.reduce_sum
+// CHECK-NEXT:   %e = glow.broadcast
+// CHECK-NEXT:   [[A:%.+]] = glow.exp %x
+// CHECK-NEXT:   %f = glow.mul [[A]], %e
