@@ -225,7 +225,7 @@ class YoloLike(nn.Module):
         grid = torch.stack((z, y), 2).to(x.dtype)
         stride = 8 * 2**level
         xy = (x[..., :2] * 2 - 0.5 + grid) * stride
-        wh = (x[..., 2:4] * 2) ** 2 * self.anchors[level].view(1, 3, 1, 1, 2)
+        wh = (x[..., 2:4] * 2) ** 2 * self.anchors[level].view(1, 3, 1, 1, 2)  # pyright: ignore[reportIndexIssue]
         return torch.cat([xy, wh, x[..., 4:]], -1).view(batch, -1, 5 + self.classes)
 
 

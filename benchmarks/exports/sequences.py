@@ -31,7 +31,7 @@ class WaveNetLike(nn.Module):
             a, b = dilated(F.pad(x, (2**i, 0))).chunk(2, 1)
             skip = out(torch.tanh(a) * torch.sigmoid(b))
             x, total = x + skip, total + skip
-        return self.last(F.relu(total))
+        return self.last(F.relu(total))  # pyright: ignore[reportArgumentType]
 
 
 class Tagger(nn.Module):
