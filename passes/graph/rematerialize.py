@@ -285,8 +285,11 @@ class RematerializePass(ModulePass):
     name = "glow-rematerialize"
     level = GRAPH
 
-    budget: int | str
-    """The bytes of intermediate results: a number, or one of K, M, G or T, such as `64MiB`."""
+    budget: int | str = 0
+    """
+    The bytes of intermediate results: a number, or one of K, M, G or T, such as `64MiB`. 0 is as
+    few as possible.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         budget = bytes_of(str(self.budget))
@@ -302,7 +305,7 @@ class RematerializePass(ModulePass):
             before, after = rematerialize(function.body.block, budget)
             if after < before:
                 function.attributes[KEPT_PEAK] = IntegerAttr(before, i64)
-            if after > budget:
+            if after > budget > 0:
                 warnings.warn(
                     f"@{function.sym_name.data} needs {after:,} bytes of memory for intermediate "
                     f"results, instead of {before:,}, which is more than the budget of {budget:,}",
