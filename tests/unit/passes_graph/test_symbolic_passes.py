@@ -28,7 +28,13 @@ OPTIONS = {
     "glow-quantize": "{dynamic=true}",
     "glow-quantize-weights": "{group=8}",
 }
-NEED_NUMBERS = ("glow-differentiate", "glow-irgen", "glow-loop-batch", "glow-partition")
+NEED_NUMBERS = (
+    "glow-differentiate",
+    "glow-irgen",
+    "glow-loop-batch",
+    "glow-partition",
+    "glow-rematerialize",
+)
 """Passes that ask for static shapes."""
 ROUND = ("glow-convert-to", "glow-quantize", "glow-quantize-weights", "glow-profile")
 """Passes after which results are other ones."""
