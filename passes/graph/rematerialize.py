@@ -306,8 +306,9 @@ class RematerializePass(ModulePass):
             if after < before:
                 function.attributes[KEPT_PEAK] = IntegerAttr(before, i64)
             if after > budget > 0:
+                saved = f", instead of {before:,}" if after < before else ""
                 warnings.warn(
                     f"@{function.sym_name.data} needs {after:,} bytes of memory for intermediate "
-                    f"results, instead of {before:,}, which is more than the budget of {budget:,}",
+                    f"results{saved}; that is more than the budget of {budget:,}",
                     stacklevel=2,
                 )

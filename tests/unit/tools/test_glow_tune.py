@@ -401,6 +401,8 @@ def test_a_signal_ends_the_search_and_what_was_found_stays(tmp_path: Path) -> No
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "tune_schedules.update_schedules = write_and_interrupt\n"
         "Rivals._in_turns = lambda _self, _one, _other, n: ([1.0] * n, [0.5] * n)\n"
+        # a shell script's background processes ignore the signal
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
     command = [sys.executable, "-c", program, MODEL, "--seconds", "12", "-o", str(path)]
