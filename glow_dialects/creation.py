@@ -46,17 +46,29 @@ def create(
     op.location = UNKNOWN_LOC
     for region in regions:
         op.add_region(region)
-    if _completes(kind):
+    defaults = _defaults(kind)
+    if defaults is None:
         op.__post_init__()
+    else:
+        for name, value in defaults:
+            op.properties.setdefault(name, value)
     return op
 
 
 @cache
-def _completes(kind: type[Operation]) -> bool:
-    """Returns whether operations get defaults of properties or attributes when they are made."""
+def _defaults(kind: type[Operation]) -> tuple[tuple[str, Attribute], ...] | None:
+    """
+    Returns the defaults of properties that operations get when they are made; None if more happens
+    then.
+    """
     if kind.__post_init__ is not IRDLOperation.__post_init__:
-        return True
+        return None
     assert issubclass(kind, IRDLOperation)
     definition = kind.get_irdl_definition()
-    own = [*definition.properties.values(), *definition.attributes.values()]
-    return any(d.default_value is not None and not isinstance(d, OptionalDef) for d in own)
+    if any(d.default_value is not None for d in definition.attributes.values()):
+        return None
+    return tuple(
+        (name, d.default_value)
+        for name, d in definition.properties.items()
+        if d.default_value is not None and not isinstance(d, OptionalDef)
+    )

@@ -80,15 +80,20 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
         scales = [scale] if isinstance(scale, float | int) else list(scale)
         points = [zero_point] * len(scales) if isinstance(zero_point, int) else list(zero_point)
         low, high = storage_bounds or storage_range(storage)
+        numbers = {p: IntAttr(p) for p in set(points)}
         super().__init__(
             storage,
             expressed,
             NoneAttr() if axis is None else IntAttr(axis),
             ArrayAttr([FloatData(float(s)) for s in scales]),
-            ArrayAttr([IntAttr(p) for p in points]),
+            ArrayAttr([numbers[p] for p in points]),
             IntAttr(low),
             IntAttr(high),
         )
+
+    def __hash__(self) -> int:
+        """Returns a hash of the first scale for all, because types are hashed often."""
+        return hash((self.storage, self.expressed, self.axis, self.scales.data[:1]))
 
     @property
     def bitwidth(self) -> int:

@@ -62,10 +62,7 @@ def _nearest(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAVa
     assert isinstance(target, VectorType)
     (lanes,) = target.get_shape()
     names = (f"v{lanes}i{_bits(target)}", f"v{lanes}f{_bits(value.type)}")
-    call = llvm.CallIntrinsicOp(f"llvm.lrint.{names[0]}.{names[1]}", (value,), [target])
-    fn.add(call)
-    assert call.ress is not None
-    return call.ress
+    return fn.intrinsic(f"llvm.lrint.{names[0]}.{names[1]}", (value,), target)
 
 
 def _resized(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:

@@ -117,12 +117,12 @@ def convert_function(
     converter.convert_ops(source)
     converter.finish()
     # other threads also write this memory, so it is not the function's alone
-    alone = not any(isinstance(o, func.CallOp) and _is_barrier(o) for o in source.walk())
+    alone = not any(map(_is_barrier, source.walk()))
     return make_function(name, t, region, [_argument_attributes(i, alone) for i in inputs])
 
 
-def _is_barrier(call: func.CallOp) -> bool:
-    return call.callee.string_value() == BARRIER
+def _is_barrier(op: Operation) -> bool:
+    return type(op) is func.CallOp and op.callee.string_value() == BARRIER
 
 
 def _argument_attributes(t: Attribute, alone: bool) -> DictionaryAttr:

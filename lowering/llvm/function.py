@@ -16,10 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+)
 from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -147,6 +155,11 @@ class FunctionConverter:
         (value,) = op.results
         return value
 
+    def intrinsic(self, name: str, operands: Sequence[SSAValue], result: Attribute) -> SSAValue:
+        """Appends the call of an LLVM intrinsic with one result, by its name."""
+        properties = _intrinsic_properties(name, len(operands))
+        return self.emit(llvm.CallIntrinsicOp, operands, result, properties)
+
     def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         """Returns an operation on two values of one type, which gives one of that type."""
         return self.emit(kind, (a, b), a.type)
@@ -202,7 +215,7 @@ class FunctionConverter:
     def define(self, old: SSAValue, new: SSAValue) -> None:
         """Sets the value that replaces an operation's result."""
         self._values[old] = new
-        if isinstance(old.type, IndexType):
+        if type(old.type) is IndexType:  # of many values few are indices
             self._atoms += 1
             self._indices[old] = Linear.of(Atom(new, len(self.scopes) - 1, self._atoms))
 
@@ -355,3 +368,13 @@ CONVERTERS: Table[type[Operation], Converter] = Table("a conversion")
 """The functions that convert operations to the `llvm` dialect."""
 
 converts = CONVERTERS.entry
+
+
+@cache
+def _intrinsic_properties(name: str, operands: int) -> Mapping[str, Attribute]:
+    """Returns what the constructor of the operation makes, once for all calls of an intrinsic."""
+    return {
+        "intrin": StringAttr(name),
+        "op_bundle_sizes": DenseArrayBase.from_list(i32, ()),
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, (operands, 0)),
+    }

@@ -31,10 +31,7 @@ def convert_dot(op: glow_vec.DotOp, fn: FunctionConverter) -> None:
         return
     lanes = lanes_of(op.acc.type, op)
     name = _DOTS[op.kind.data].format(bits=32 * lanes, lanes=lanes, bytes=4 * lanes)
-    call = llvm.CallIntrinsicOp(name, (acc, lhs, rhs), [acc.type])
-    fn.add(call)
-    assert call.ress is not None
-    fn.define(op.result, call.ress)
+    fn.define(op.result, fn.intrinsic(name, (acc, lhs, rhs), acc.type))
 
 
 _DOTS = {

@@ -103,6 +103,8 @@ def _name_values(blocks: Sequence[Block], names: Names) -> None:
 
 def _literal(op: Operation) -> str | None:
     """Returns the text of an operation that is a constant."""
+    if not op.name.startswith("llvm.mlir."):  # which spares most operations the other questions
+        return None
     if isinstance(op, llvm.ConstantOp):
         return constant_text(op.value, op.result.type)
     if op.name == "llvm.mlir.zero" and isinstance(op.results[0].type, llvm.LLVMPointerType):
@@ -141,14 +143,14 @@ def _block_lines(
     """
     lines = []
     for op in block.ops:
-        if isinstance(op, llvm.BrOp | llvm.CondBrOp):
-            lines.extend(_branch_lines(op, block, names, labels, incoming))
-            continue
         results = op.results
         if results and names.of[results[0]][0] != "%":
             continue
         translator = TRANSLATORS.get(op.name)
         if translator is None:
+            if isinstance(op, llvm.BrOp | llvm.CondBrOp):
+                lines.extend(_branch_lines(op, block, names, labels, incoming))
+                continue
             raise CompileError(
                 f"cannot translate '{op.name}' in @{function} to LLVM IR: no translation is known"
             )
