@@ -90,30 +90,51 @@ def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
 
 @dataclass
 class Graph:
-    """The values whose dimension 0 is the batch."""
+    """
+    The values whose dimension 0 is the batch, or has the same number of rows for each image, one
+    image after the other.
+    """
 
     batch: int
     images: set[SSAValue] = field(default_factory=set)
     """Computed from the images."""
     same: set[SSAValue] = field(default_factory=set)
     """The same for all images."""
-    formulas: bool = False
-    """Whether any operator with a formula qualifies by it, also one that does not pay."""
+    everything: bool = False
+    """
+    Whether what does not pay qualifies, too: any operator with a formula, and several rows for each
+    image.
+    """
+
+    def rows(self, value: SSAValue) -> int:
+        """Returns the rows of dimension 0 for each image; 0 if they are no whole number."""
+        size = shape_of(value.type)[:1]
+        if size == (self.batch,):
+            return 1
+        several = self.everything and size and size[0] % self.batch == 0
+        return size[0] // self.batch if several else 0
 
     def visit(self, node: Node) -> bool:
         """Visits a node. Returns False if it does not compute each image by itself."""
-        has_batch = shape_of(node.results[0].type)[:1] == (self.batch,)
+        has_batch = self.rows(node.results[0]) > 0
         if not any(v in self.images for v in node.operands):
             if has_batch and _repeats(node):
                 self.same.add(node.results[0])
             return True
         holds: Rule[Any] | None = _RULES.get(type(node))
-        if holds is None and self.formulas:
+        if holds is None and self.everything:
             holds = _has_dividing_formula
-        if holds is None or not has_batch or not holds(self, node):
+        if holds is None or not has_batch or not self._keeps_rows(node) or not holds(self, node):
             return False
         self.images.add(node.results[0])
         return True
+
+    def _keeps_rows(self, node: Node) -> bool:
+        """Returns whether the result has as many rows for each image as the operands."""
+        if isinstance(node, ReshapeOp):
+            return True
+        rows = self.rows(node.results[0])
+        return all(self.rows(v) == rows for v in node.operands if v in self.images)
 
     def has_images(self, value: SSAValue) -> bool:
         return value in self.images or value in self.same
@@ -158,13 +179,14 @@ def _divides(graph: Graph, node: Structured) -> bool:
     images = {i for i, v in enumerate(node.operands) if v in graph.images}
     if not divides(node.statement(node.call), images):
         return False
-    return not isinstance(node, GenericOp) or _holds_for_one(node, images)
+    return not isinstance(node, GenericOp) or _holds_for_one(graph, node, images)
 
 
-def _holds_for_one(node: GenericOp, images: AbstractSet[int]) -> bool:
-    types = [_with_batch(v, 1) if i in images else v.type for i, v in enumerate(node.operands)]
+def _holds_for_one(graph: Graph, node: GenericOp, images: AbstractSet[int]) -> bool:
+    rows = graph.rows(node.result)
+    types = [_with_batch(v, rows) if i in images else v.type for i, v in enumerate(node.operands)]
     try:
-        return node.result_type(types, node.properties) == _with_batch(node.result, 1)
+        return node.result_type(types, node.properties) == _with_batch(node.result, rows)
     except VerifyException:
         return False
 
@@ -189,8 +211,8 @@ def _concat(graph: Graph, node: ConcatOp) -> bool:
 
 @rule(ReshapeOp)
 def _reshape(graph: Graph, node: ReshapeOp) -> bool:
-    """Accepts a reshape if dimension 0 has the same size before and after."""
-    return shape_of(node.input.type)[0] == graph.batch
+    """Accepts a reshape that keeps the elements of each image together."""
+    return graph.rows(node.input) > 0
 
 
 @rule(SliceOp)
@@ -270,15 +292,15 @@ def _part(value: SSAValue, first: int, count: int) -> SliceOp:
     return node
 
 
-def for_images(node: Node, operands: Sequence[SSAValue], count: int) -> Node:
+def for_images(graph: Graph, node: Node, operands: Sequence[SSAValue], count: int) -> Node:
     """Returns the node for `count` images."""
-    properties = dict(node.properties)
+    properties, result = dict(node.properties), node.results[0]
+    size = count * graph.rows(result)
     if isinstance(node, SliceOp):
         _, *rest = node.call.ints("sizes")
-        properties["sizes"] = to_attribute([count, *rest])
-    result = node.results[0]
+        properties["sizes"] = to_attribute([size, *rest])
     made = type(node).create(
-        operands=operands, result_types=[_with_batch(result, count)], properties=properties
+        operands=operands, result_types=[_with_batch(result, size)], properties=properties
     )
     made.location = node.location
     made.results[0].name_hint = result.name_hint
@@ -312,7 +334,7 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
         if count not in same:
             same[count] = {}
             for node in each(again):
-                made = for_images(node, node.operands, count)
+                made = for_images(graph, node, node.operands, count)
                 block.insert_op_before(made, before)
                 same[count][node.results[0]] = made.results[0]
         known = dict(same[count])
@@ -322,7 +344,7 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
             known[argument] = made.results[0]
         for node in each(moved):
             operands = [known[v] if graph.in_groups(node, v) else v for v in node.operands]
-            made = for_images(node, operands, count)
+            made = for_images(graph, node, operands, count)
             block.insert_op_before(made, before)
             known[node.results[0]] = made.results[0]
             parts[node.results[0]].append(made.results[0])
