@@ -7,7 +7,7 @@ with every call. Memory is planned for the maximum of inputs and results, and fo
 one image. Products read their weights once for each image: the loop suits networks whose images
 have many rows for each weight, such as convolutions, and not perceptrons.
 
-Nodes qualify that compute each image by itself, as `glow-tile-batch` decides it.
+Nodes qualify that compute each image by itself, as `images.py` decides it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from ...glow_dialects.operator import shape_of
 from ..levels import GRAPH
 from ..visited_operation import each
 from .adjoints.control import BodyBuilder
+from .images import Graph, batch_of, for_images
 from .rewriting import attribute_dictionaries, expect_static, failure
-from .tile_batch import Graph, batch_of, for_images
 
 
 @dataclass(frozen=True)
