@@ -18,6 +18,7 @@ from .errors import (
     UnsupportedError,
     ValuesNeededError,
 )
+from .interface.backend import Stage
 from .interface.signature import Signature, TensorInfo
 from .loading import load_model, onnx_frontend
 from .model_forms import NO_VALUES, Values
@@ -30,6 +31,13 @@ from .runtime.stages import Progress, Stages
 
 if TYPE_CHECKING:
     from .frontend.onnx import Declaration, Form, LoadedModel
+
+
+_BATCH_LOOP = (
+    "glow-fold-constants{keep-quantized=true},canonicalize,cse,dce,glow-simplify-shapes,"
+    'glow-loop-batch{count="number of images"}'
+)
+"""Before the loop is made, what shapes alone decide disappears: it may join images."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +62,15 @@ class ColdCompilation:
         """A graph, once its text was read, of which each specialization binds the symbols."""
 
     def compiled(
-        self, sizes: Mapping[str, int], values: Values, source: OnnxSource | None
+        self,
+        sizes: Mapping[str, int],
+        values: Values,
+        source: OnnxSource | None,
+        bound: Mapping[str, int] | None = None,
     ) -> CompiledModel:
         """
         Returns the model for sizes of all symbols, compiled with `values` of inputs as constants.
+        `bound` are sizes of symbols that the graph has no longer.
         The backend's cache keeps it if the model has a `source`. Raises ValuesNeededError if it
         takes values of other inputs.
         """
@@ -79,7 +92,8 @@ class ColdCompilation:
                 request.target.remember(source, stages, program)
         total = time.perf_counter() - imported
         times = {"import": imported - start, "load": total - sum(stages.times.values())}
-        return CompiledModel(stages, request.target, program, signature, times, sizes=sizes)
+        known = {**(bound or {}), **sizes}
+        return CompiledModel(stages, request.target, program, signature, times, sizes=known)
 
     def declared(self, sizes: Mapping[str, int]) -> Signature | None:
         """Returns inputs and outputs with all symbols; None if `sizes` has all of them."""
@@ -165,6 +179,14 @@ class ColdCompilation:
         module, external = self.imported(sizes, values)
         self._files.expect_unchanged(external)
         return self._stages_from(module)
+
+    def with_batch_loop(self, module: ModuleOp) -> ModuleOp:
+        """
+        Returns a graph with a loop over the images of its batch, and with their number as its last
+        input. Raises CompileError for a node that does not compute each image by itself.
+        """
+        stage = Stage("looped", _BATCH_LOOP)
+        return Stages(module, (stage,), self._request.verify)[stage.name]
 
     def _stages_from(self, module: ModuleOp) -> Stages:
         """Returns the stages that follow those which the module has been through."""

@@ -84,7 +84,9 @@ class Compilation:
         """
         cache, source = self._request.target.cache, self._source(sizes, form=form)
         if cache is not None and source is not None and not self._verifies():
-            found = self._restored_from(source, lambda: self.part(make()[0])._cold.stages({}, {}))
+            found = self._restored_from(
+                source, lambda: self.part(make()[0])._cold.stages({}, {}), sizes
+            )
             facts = None if found is None else find_facts(cache, source)
             if found is not None and facts is not None:
                 return found, facts
@@ -92,11 +94,22 @@ class Compilation:
         graph, facts = make()
         if source is not None:
             source.external |= self._external
-        model = self.part(graph)._cold.compiled({}, NO_VALUES, source)
+        model = self.part(graph)._cold.compiled({}, NO_VALUES, source, sizes)
         if cache is not None and source is not None:
             self._files.expect_unchanged(source.external)
             store_facts(cache, source, facts)
         return model, facts
+
+    def with_batch_loop(self, sizes: Mapping[str, int]) -> CompiledModel:
+        """
+        Returns the model for sizes of all symbols with a loop over the images of its batch, and an
+        input more, the number of images. Raises CompileError for a node that joins images.
+        """
+
+        def looped() -> tuple[ModuleOp, Facts]:
+            return self._cold.with_batch_loop(self.graph(sizes)), Facts(None)
+
+        return self.compiled_form(sizes, "batch loop", looped)[0]
 
     def nested(self) -> NestedInterface | None:
         """

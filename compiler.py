@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .batch_loop_model import BatchLoopModel
 from .cached_model import CachedModel
 from .compilation import Compilation
 from .compilation_request import CompilationRequest
@@ -56,6 +57,7 @@ def compile(
     max_specializations: int = 8,
     max_specialization_bytes: int | None = None,
     buckets: BucketSizes | Mapping[str, BucketSizes] | None = None,
+    batch_loop: str | None = None,
     progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> CompiledModel:
@@ -77,6 +79,9 @@ def compile(
       those that were used last, with at most `max_specialization_bytes` of activations.
     - `buckets`: sizes that inputs are padded to with zeros: `"pow2"` or a list, for all symbols or
       by symbol (`{"sequence": "pow2"}`). The network needs masks for that; a call checks this.
+    - `batch_loop`: the symbol of the batch, if one program is to compute batches of all sizes up to
+      the largest that `symbols` names, image by image in a loop. A node that does not compute each
+      image by itself is a CompileError.
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
       directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
       directory. An ONNX file, or its bytes, that was compiled before starts from there at once.
@@ -95,7 +100,7 @@ def compile(
     limits = _limits(max_specializations, max_specialization_bytes)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
     job = Compilation(_request(model, target, max_elements, verify, progress))
-    rules = SpecializationRules(*limits, ranges, buckets)
+    rules = SpecializationRules(*limits, ranges, buckets, batch_loop)
     return _any_model(job, target, sizes, rules, states)
 
 
@@ -134,6 +139,8 @@ def _any_model(
     Returns a model of tensors, sequences or optional values, or one with `states`. Raises GlowError
     if `rules` name symbols of one that has none.
     """
+    if rules.batch_loop is not None:
+        return _batch_loop(job, target, sizes, rules, rules.batch_loop, states)
     if states:
         return _with_states(job, target, sizes, rules, states)
     try:
@@ -149,6 +156,23 @@ def _any_model(
             "this model has none"
         )
     return model
+
+
+def _batch_loop(
+    job: Compilation,
+    target: Backend,
+    sizes: Mapping[str, int],
+    rules: SpecializationRules,
+    symbol: str,
+    states: Mapping[str, str] | None,
+) -> CompiledModel:
+    """Returns a model with one program for all sizes of its batch. Raises GlowError for others."""
+    if states:
+        raise GlowError("batch_loop: states keep values between calls, and images have none")
+    signature = job.symbolic_signature(sizes)
+    if signature is None:
+        raise GlowError("batch_loop: expected a model with a symbol for its batch, found none")
+    return BatchLoopModel(target, signature, sizes, job.with_batch_loop, rules, symbol)
 
 
 def _with_states(

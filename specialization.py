@@ -107,6 +107,8 @@ class SpecializationRules:
     """The bytes of activations that they may have together."""
     ranges: Mapping[str, SizeRange] = field(default_factory=dict[str, SizeRange])
     buckets: BucketSizes | Mapping[str, BucketSizes] | None = None
+    batch_loop: str | None = None
+    """The symbol of the batch, whose sizes all have the same program."""
 
     @property
     def name_symbols(self) -> bool:

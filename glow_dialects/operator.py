@@ -270,6 +270,15 @@ def expect_rank(call: Call, operand: int, rank: int | range, name: str) -> tuple
     return shape
 
 
+def expect_least_rank(call: Call, operand: int, rank: int, name: str) -> tuple[int, ...]:
+    shape = call.shape(operand)
+    if len(shape) < rank:
+        raise VerifyException(
+            f"expected {name} of rank {rank} or more, found {call.operands[operand]}"
+        )
+    return shape
+
+
 def expect_shape(call: Call, operand: int, shape: Sequence[int], name: str) -> None:
     if call.shape(operand) != tuple(shape):
         raise VerifyException(

@@ -50,6 +50,10 @@ class Execution:
         """
         return compile(module, **{**self._options, "timed": True})
 
+    def outputs(self, feed: Mapping[str, np.ndarray], module: ModuleOp) -> list[np.ndarray]:
+        """Returns the outputs of a graph, compiled as all programs are, for inputs by name."""
+        return compile(module, **self._options).run(None, dict(feed))
+
     def restart(self, state: Mapping[str, np.ndarray]) -> None:
         """Takes another state. Programs have frozen parameters as constants: they are dropped."""
         self.arrays = {name: state[name] for name in self.arrays if name in state}

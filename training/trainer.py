@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -248,7 +249,9 @@ class Trainer:
             losses.append(loss if others is None else float(others.total([loss * share])[0]))
             if not np.isfinite(losses[-1]):
                 here = not np.isfinite(loss)
-                where = first_nonfinite(graph, feed) if here else "it is finite in this process"
+                where = "it is finite in this process"
+                if here:
+                    where = first_nonfinite(graph, feed, partial(self._execution.outputs, feed))
                 raise GlowError(
                     f"the loss is {losses[-1]} in step {self.step + 1}, batch "
                     f"{self._batch + i + 1} of epoch {self.epoch + 1}: {where}"

@@ -24,6 +24,7 @@ from ..operator import (
     Call,
     expect_at_least,
     expect_float,
+    expect_least_rank,
     expect_length,
     expect_product,
     expect_rank,
@@ -63,7 +64,7 @@ class PackChannelsOp(Node):
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
-        batch, channels, *sizes = expect_rank(call, 0, range(2, 6), "an input")
+        batch, channels, *sizes = expect_least_rank(call, 0, 2, "an input")
         expect_at_least(call, "block", 1)
         block = call.int("block")
         shape = [batch, num_blocks(channels, block), *sizes, block]
@@ -89,7 +90,7 @@ class UnpackChannelsOp(Node):
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
-        batch, blocks, *sizes, block = expect_rank(call, 0, range(3, 7), "a blocked input")
+        batch, blocks, *sizes, block = expect_least_rank(call, 0, 3, "a blocked input")
         channels = call.int("channels")
         if num_blocks(channels, block) != blocks:
             raise call.fail(

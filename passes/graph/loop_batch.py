@@ -7,7 +7,7 @@ with every call. Memory is planned for the maximum of inputs and results, and fo
 one image. Products read their weights once for each image: the loop suits networks whose images
 have many rows for each weight, such as convolutions, and not perceptrons.
 
-Nodes qualify that compute each image by itself, as `glow-tile-batch` decides it.
+Nodes qualify that compute each image by itself, as `images.py` decides it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from ...glow_dialects.operator import shape_of
 from ..levels import GRAPH
 from ..visited_operation import each
 from .adjoints.control import BodyBuilder
+from .images import Graph, batch_of, for_images
 from .rewriting import attribute_dictionaries, expect_static, failure
-from .tile_batch import Graph, batch_of, for_images
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _loop(function: func.FuncOp, batch: int, name: str) -> None:
     assert end is not None
     nodes, graph = _separate(block, batch)
     results = list(end.operands)
-    if together := [v for v in results if v not in graph.images]:
+    if together := [v for v in results if v not in graph.images or graph.rows(v) != 1]:
         found = ", ".join(str(v.type) for v in together)
         raise at_operation(
             CompileError(f"expected results with a part for each image, found {found}"), end
@@ -83,7 +83,7 @@ def _loop(function: func.FuncOp, batch: int, name: str) -> None:
     for node in each(nodes):
         if graph.has_images(node.results[0]):
             operands = [(image if graph.in_groups(node, v) else whole)[v] for v in node.operands]
-            made = for_images(node, operands, 1)
+            made = for_images(graph, node, operands, 1)
             body.append(made)
             image[node.results[0]] = made.results[0]
         if node.results[0] not in graph.images:
@@ -105,7 +105,7 @@ def _separate(block: Block, batch: int) -> tuple[Sequence[Node], Graph]:
     Returns the nodes of a graph, and which of its values have images. Raises CompileError for a
     node that does not compute each image by itself.
     """
-    graph = Graph(batch, set(block.args), formulas=True)
+    graph = Graph(batch, set(block.args), everything=True)
     nodes: list[Node] = []
     for op in each(list(block.ops)[:-1]):
         if not isinstance(op, Node) or not graph.visit(op) or _has_more(graph, op):

@@ -11,192 +11,39 @@ Networks for images begin with few weights and large images, and end the other w
 Each group has code of its own, so there are not more than a few: large batches, which may be the
 rows of a matrix, come in groups of more images, if so many still fit into the cache.
 
-Nodes qualify that compute each image by itself. Of operators that are stated as a formula, the
-formula tells, if they are in the first rule below; those that are not do not pay.
+Nodes qualify that compute each image by itself (`images.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError
 from ...glow_dialects.elements import type_bytes
-from ...glow_dialects.formula.facts import divides
-from ...glow_dialects.glow import NODES
-from ...glow_dialects.glow.base import DataParallel, Node
-from ...glow_dialects.glow.constant import SplatOp
+from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.control import WithBodies
-from ...glow_dialects.glow.convolution import ConvolutionOp
-from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.machine import machine_of
-from ...glow_dialects.glow.normalization import LocalResponseNormOp, SoftmaxOp
-from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
-from ...glow_dialects.glow.reduction import (
-    ReduceMaxOp,
-    ReduceMeanOp,
-    ReduceMinOp,
-    ReduceSumOp,
-)
 from ...glow_dialects.glow.shape import (
     BroadcastOp,
     ConcatOp,
-    PadOp,
     ReshapeOp,
     SliceOp,
-    TransposeOp,
 )
-from ...glow_dialects.glow.structured import Structured
-from ...glow_dialects.glow_cpu.blocked import (
-    BlockedAvgPoolOp,
-    BlockedConvolutionOp,
-    BlockedDepthwiseConvolutionOp,
-    BlockedMaxPoolOp,
-    PackChannelsOp,
-    UnpackChannelsOp,
-)
-from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
-from ...glow_dialects.glow_cpu.winograd import DotWinogradConvolutionOp, WinogradConvolutionOp
-from ...glow_dialects.operator import element_of, shape_of, with_shape
-from ...glow_dialects.python_values import to_attribute
-from ...table import Table
+from ...glow_dialects.operator import shape_of
 from ..levels import GRAPH
 from ..visited_operation import each
+from .images import Graph, batch_of, for_images
 from .rewriting import erase_if_dead
 
-N = TypeVar("N", bound=Node)
-Rule: TypeAlias = "Callable[[Graph, N], bool]"
-_RULES: Table[type[Node], Rule[Any]] = Table("a rule for images")
 _VIEWS = (ReshapeOp, SliceOp, BroadcastOp)
 _MOST_GROUPS = 16
-
-
-def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
-    """
-    Registers whether a node, one of whose operands has images, computes each image by
-    itself.
-    """
-    return _RULES.entry(*operators)
-
-
-@dataclass
-class Graph:
-    """The values whose dimension 0 is the batch."""
-
-    batch: int
-    images: set[SSAValue] = field(default_factory=set)
-    """Computed from the images."""
-    same: set[SSAValue] = field(default_factory=set)
-    """The same for all images."""
-    formulas: bool = False
-    """Whether any operator with a formula qualifies by it, also one that does not pay."""
-
-    def visit(self, node: Node) -> bool:
-        """Visits a node. Returns False if it does not compute each image by itself."""
-        has_batch = shape_of(node.results[0].type)[:1] == (self.batch,)
-        if not any(v in self.images for v in node.operands):
-            if has_batch and _repeats(node):
-                self.same.add(node.results[0])
-            return True
-        holds: Rule[Any] | None = _RULES.get(type(node))
-        if holds is None and self.formulas:
-            holds = _has_dividing_formula
-        if holds is None or not has_batch or not holds(self, node):
-            return False
-        self.images.add(node.results[0])
-        return True
-
-    def has_images(self, value: SSAValue) -> bool:
-        return value in self.images or value in self.same
-
-    def in_groups(self, node: Node, value: SSAValue) -> bool:
-        """
-        Returns whether a node reads an operand for a group of images; it does not read a bias so.
-        """
-        return value in self.images or (
-            value in self.same and isinstance(node, DataParallel | ConcatOp)
-        )
-
-
-def _repeats(node: Node) -> bool:
-    """Returns whether a node on constants gives the same for each index of dimension 0."""
-    if isinstance(node, SplatOp):
-        return True
-    if not isinstance(node, BroadcastOp):
-        return False
-    source, target = shape_of(node.input.type), shape_of(node.result.type)
-    return len(source) < len(target) or source[0] == 1
-
-
-@rule(
-    *(ConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp, BlockedAvgPoolOp, GenericOp),
-    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp),
-    *(LocalResponseNormOp, SoftmaxOp, TransposeOp, PadOp),
-    *(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp),
-)
-def _by_formula(graph: Graph, node: Structured) -> bool:
-    return _divides(graph, node)
-
-
-def _has_dividing_formula(graph: Graph, node: Node) -> bool:
-    return isinstance(node, Structured) and _divides(graph, node)
-
-
-def _divides(graph: Graph, node: Structured) -> bool:
-    """
-    Decides by the formula. A formula with the number of images in it holds for that number only.
-    """
-    images = {i for i, v in enumerate(node.operands) if v in graph.images}
-    if not divides(node.statement(node.call), images):
-        return False
-    return not isinstance(node, GenericOp) or _holds_for_one(node, images)
-
-
-def _holds_for_one(node: GenericOp, images: AbstractSet[int]) -> bool:
-    types = [_with_batch(v, 1) if i in images else v.type for i, v in enumerate(node.operands)]
-    try:
-        return node.result_type(types, node.properties) == _with_batch(node.result, 1)
-    except VerifyException:
-        return False
-
-
-@rule(
-    *(DotConvolutionOp, DotWinogradConvolutionOp, WinogradConvolutionOp),
-    *(PackChannelsOp, UnpackChannelsOp),
-)
-def _by_image(graph: Graph, node: Node) -> bool:
-    return not any(v in graph.images for v in node.operands[1:])
-
-
-@rule(*[node for node in NODES if issubclass(node, DataParallel)])
-def _by_element(graph: Graph, node: DataParallel) -> bool:
-    return all(graph.has_images(v) for v in node.operands)
-
-
-@rule(ConcatOp)
-def _concat(graph: Graph, node: ConcatOp) -> bool:
-    return node.axis.value.data != 0 and all(graph.has_images(v) for v in node.operands)
-
-
-@rule(ReshapeOp)
-def _reshape(graph: Graph, node: ReshapeOp) -> bool:
-    """Accepts a reshape if dimension 0 has the same size before and after."""
-    return shape_of(node.input.type)[0] == graph.batch
-
-
-@rule(SliceOp)
-def _slice(graph: Graph, node: SliceOp) -> bool:
-    """Accepts a slice with all images, which begins with the first one."""
-    return node.call.ints("strides")[0] == 1
 
 
 def _bytes(value: SSAValue) -> int:
@@ -256,10 +103,6 @@ def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) 
     return place
 
 
-def _with_batch(value: SSAValue, count: int) -> TensorType:
-    return with_shape(element_of(value.type), [count, *shape_of(value.type)[1:]])
-
-
 def _part(value: SSAValue, first: int, count: int) -> SliceOp:
     """Returns some images of an argument."""
     shape = shape_of(value.type)
@@ -268,21 +111,6 @@ def _part(value: SSAValue, first: int, count: int) -> SliceOp:
     node = SliceOp.of(value, starts=[first, *rest], sizes=[count, *shape[1:]], strides=strides)
     node.results[0].name_hint = value.name_hint
     return node
-
-
-def for_images(node: Node, operands: Sequence[SSAValue], count: int) -> Node:
-    """Returns the node for `count` images."""
-    properties = dict(node.properties)
-    if isinstance(node, SliceOp):
-        _, *rest = node.call.ints("sizes")
-        properties["sizes"] = to_attribute([count, *rest])
-    result = node.results[0]
-    made = type(node).create(
-        operands=operands, result_types=[_with_batch(result, count)], properties=properties
-    )
-    made.location = node.location
-    made.results[0].name_hint = result.name_hint
-    return made
 
 
 def split(block: Block, batch: int, images: int, cache: int) -> None:
@@ -312,7 +140,7 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
         if count not in same:
             same[count] = {}
             for node in each(again):
-                made = for_images(node, node.operands, count)
+                made = for_images(graph, node, node.operands, count)
                 block.insert_op_before(made, before)
                 same[count][node.results[0]] = made.results[0]
         known = dict(same[count])
@@ -322,7 +150,7 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
             known[argument] = made.results[0]
         for node in each(moved):
             operands = [known[v] if graph.in_groups(node, v) else v for v in node.operands]
-            made = for_images(node, operands, count)
+            made = for_images(graph, node, operands, count)
             block.insert_op_before(made, before)
             known[node.results[0]] = made.results[0]
             parts[node.results[0]].append(made.results[0])
@@ -348,18 +176,6 @@ def _join(block: Block, moved: Sequence[Node], parts: dict[SSAValue, list[SSAVal
         block.insert_op_after(whole, last)
         for use in later:
             use.operation.operands[use.index] = whole.results[0]
-
-
-def batch_of(function: func.FuncOp) -> int | None:
-    """
-    Returns the size of dimension 0 of all arguments, if it is the same number and above 1.
-    """
-    shapes = [shape_of(t) for t in function.function_type.inputs if isinstance(t, TensorType)]
-    sizes = {shape[:1] for shape in shapes}
-    if len(shapes) != len(function.function_type.inputs) or len(sizes) != 1:
-        return None
-    size = sizes.pop()
-    return size[0] if size and isinstance(size[0], int) and size[0] > 1 else None
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,9 @@ ALLOWED = {
     "differentiation": {"context", "loading", "model_forms", "passes"},
     "several_programs": {"compiled_model", "interface", "runtime"},
     "specialization": {"compiled_model", "interface", "runtime", "several_programs"},
+    "batch_loop_model": {
+        *("compiled_model", "interface", "runtime", "several_programs", "specialization"),
+    },
     "cut_model": {"compiled_model", "interface", "several_programs"},
     "programs_by_form": {"compiled_model", "specialization"},
     "looped_model": {"compiled_model", "interface", "programs_by_form", "several_programs"},
@@ -87,8 +90,8 @@ ALLOWED = {
     },
     "compiler": {
         *("compilation", "compilation_request", "compiled_model", "cut_model", "interface"),
-        *("cache_programs", "cached_model", "looped_model", "model_forms", "nested_model"),
-        *("runtime", "specialization", "states"),
+        *("batch_loop_model", "cache_programs", "cached_model", "looped_model", "model_forms"),
+        *("nested_model", "runtime", "specialization", "states"),
     },
     "onnx_backend": {
         "",

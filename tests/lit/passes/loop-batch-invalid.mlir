@@ -9,6 +9,14 @@ func.func @main(%a: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // -----
 
 // CHECK: glow.reshape %y: expected a node that computes each of the 3 images by itself
+func.func @main(%a: tensor<3x4xf32>) -> tensor<2x6xf32> {
+  %y = glow.reshape %a : (tensor<3x4xf32>) -> tensor<2x6xf32>
+  func.return %y : tensor<2x6xf32>
+}
+
+// -----
+
+// CHECK: expected results with a part for each image, found tensor<12xf32>
 func.func @main(%a: tensor<3x4xf32>) -> tensor<12xf32> {
   %y = glow.reshape %a : (tensor<3x4xf32>) -> tensor<12xf32>
   func.return %y : tensor<12xf32>

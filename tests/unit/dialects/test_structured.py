@@ -13,8 +13,8 @@ from glow.glow_dialects.glow.base import OnlyMovesData
 from glow.glow_dialects.glow.structured import Structured
 from glow.lowering.kernels import algorithms  # registers
 from glow.lowering.kernels.registry import KERNELS, kernel_of
+from glow.passes.graph.images import _RULES, _by_formula
 from glow.passes.graph.lower_nodes import is_composite
-from glow.passes.graph.tile_batch import _RULES, _by_formula
 from glow.semantics.registry import _MEANINGS
 
 assert algorithms

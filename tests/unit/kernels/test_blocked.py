@@ -155,6 +155,13 @@ def test_changes_of_layout(channels: int, block: int):
     )
 
 
+def test_changes_of_layout_of_windows():
+    """Windows of an image have dimensions of their own: the rank is any."""
+    check(PackChannelsOp, random(1, 1, 11, 2, 3, 2, 5), machine=MACHINES[8], block=8)
+    x = random(1, 1, 2, 2, 3, 2, 5, 8)
+    check(UnpackChannelsOp, x, machine=MACHINES[8], channels=11)
+
+
 EPILOGUE = """
 func.func @main(%x: memref<1x2x9x9x16xf32> {{glow.name = "x", glow.qualifier = "in"}},
     %w: memref<3x2x3x3x16x16xf32> {{glow.name = "w", glow.qualifier = "in"}},

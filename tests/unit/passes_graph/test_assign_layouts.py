@@ -10,7 +10,7 @@ from glow.glow_dialects.glow.base import Node
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from glow.glow_dialects.glow.reduction import ReduceMeanOp
-from glow.glow_dialects.glow.shape import BroadcastOp, ConcatOp, ReshapeOp, SliceOp
+from glow.glow_dialects.glow.shape import BroadcastOp, ConcatOp, ReshapeOp, SliceOp, TransposeOp
 from glow.glow_dialects.operator import shape_of, with_shape
 from glow.runtime.interpreter import interpret
 from glow.semantics.arrays import make_constant
@@ -176,6 +176,16 @@ def test_slices_and_flattening():
     changed = check(g.module(flat, odd), 16)
     # without spatial extent nothing is unpacked
     assert count(changed)["glow_cpu.unpack_channels"] == 1
+
+
+def test_windows_of_an_image():
+    """Windows may stay blocked until they are moved, whatever their rank."""
+    g = Graph(7, 2, 3, 6, 10)
+    x = g.conv(g.x, 11)
+    windows = g.add(ReshapeOp.of(x, result_types=[TensorType(f32, [2, 11, 3, 2, 5, 2])]))
+    windows = g.add(ReluOp.of(windows))
+    moved = g.add(TransposeOp.of(windows, permutation=[0, 2, 4, 3, 5, 1]))
+    check(g.module(moved), 8)
 
 
 @pytest.mark.parametrize("last", [1, 4])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glow
 import numpy as np
 import pytest
+from glow.errors import CompileError
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import parse, run
 from glow.tests.support.oracle import close
@@ -39,3 +40,54 @@ def test_a_program_runs_batches_of_all_sizes(rng: np.random.Generator, backend: 
         there = min(size, 5)
         close(got[:there], want[:there])
         assert not got[there:].any()
+
+
+ROWS = """
+func.func @main(%x: tensor<5x3x8xf32>) -> tensor<5x3x7xf32> {
+  %w = glow.splat value 0.25 : tensor<8x7xf32>
+  %k = glow.splat value 0.5 : tensor<15x7xf32>
+  %r = glow.reshape %x : (tensor<5x3x8xf32>) -> tensor<15x8xf32>
+  %s = glow.softmax %r axis 1 : (tensor<15x8xf32>) -> tensor<15x8xf32>
+  %m = glow.matmul %s, %w : (tensor<15x8xf32>, tensor<8x7xf32>) -> tensor<15x7xf32>
+  %a = glow.mul %m, %k : (tensor<15x7xf32>, tensor<15x7xf32>) -> tensor<15x7xf32>
+  %p = glow.slice %a sizes [15, 5] : (tensor<15x7xf32>) -> tensor<15x5xf32>
+  %q = glow.pad %p low [0, 0] high [0, 2] value 1.0 : (tensor<15x5xf32>) -> tensor<15x7xf32>
+  %y = glow.reshape %q : (tensor<15x7xf32>) -> tensor<5x3x7xf32>
+  func.return %y : tensor<5x3x7xf32>
+}
+"""
+
+
+def test_images_of_several_rows(rng: np.random.Generator):
+    """Dimension 0 may have the rows of all images, as exporters write products."""
+    x = rng.standard_normal((5, 3, 8)).astype(np.float32)
+    module = parse(ROWS)
+    (want,) = interpret(module, [x]).values()
+    model = glow.compile(run("glow-loop-batch", module), backend="interpreter")
+    (got,) = model(x, np.array(4, np.int64))
+    close(got[:4], want[:4])
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        # rows of several images become columns of one row
+        """%t = glow.transpose %r permutation [1, 0] : (tensor<5x10xf32>) -> tensor<10x5xf32>
+        %y = glow.reshape %t : (tensor<10x5xf32>) -> tensor<5x10xf32>""",
+        # the rows of some images only
+        """%t = glow.reshape %r : (tensor<5x10xf32>) -> tensor<10x5xf32>
+        %u = glow.slice %t sizes [5, 5] : (tensor<10x5xf32>) -> tensor<5x5xf32>
+        %y = glow.concat %u, %u axis 1 : (tensor<5x5xf32>, tensor<5x5xf32>) -> tensor<5x10xf32>""",
+        # a sum over rows of all images
+        """%t = glow.reshape %r : (tensor<5x10xf32>) -> tensor<10x5xf32>
+        %u = glow.matmul %t, %r : (tensor<10x5xf32>, tensor<5x10xf32>) -> tensor<10x10xf32>
+        %y = glow.slice %u sizes [5, 10] : (tensor<10x10xf32>) -> tensor<5x10xf32>""",
+    ],
+)
+def test_rows_of_several_images(nodes: str):
+    text = f"""func.func @main(%r: tensor<5x10xf32>) -> tensor<5x10xf32> {{
+        {nodes}
+        func.return %y : tensor<5x10xf32>
+    }}"""
+    with pytest.raises(CompileError, match="computes each of the 5 images by itself"):
+        run("glow-loop-batch", parse(text))

@@ -7,7 +7,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from glow.passes.graph.tile_batch import batch_of, split
+from glow.passes.graph.images import batch_of
+from glow.passes.graph.tile_batch import split
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count, parse
 from glow.tests.support.oracle import close

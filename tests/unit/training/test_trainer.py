@@ -208,6 +208,19 @@ def test_a_loss_that_is_not_finite_names_step_and_node(rng) -> None:
         _trainer(SGD(0.1)).train_step([(x, y)])
 
 
+def test_a_nan_of_compiled_code_alone(rng, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = _regression(rng)
+
+    def loss(output: nn.Tensor, target: nn.Tensor) -> nn.Tensor:
+        return ((output - target) ** 0.5).mean()
+
+    # as if all were finite in the interpreter
+    monkeypatch.setattr("glow.training.nonfinite.interpret", lambda *_: None)
+    trainer = glow.Trainer(nn.Sequential(nn.Linear(3, 2)), loss, SGD(0.1))
+    with pytest.raises(GlowError, match=r"of glow\.pow .* has a NaN in compiled code, and all is"):
+        trainer.fit([(x, y)], 1)
+
+
 def test_a_parameter_without_influence_has_a_warning_and_no_gradient(rng) -> None:
     class Idle(nn.Module):
         def __init__(self):
