@@ -51,7 +51,7 @@ class Pair:
     types: Sequence[TensorType]
     operators: Built
     constants: int = 0
-    """How many of the last operands are known at compile time."""
+    """The number of last operands that are known at compile time."""
 
 
 def floats(*shape: int) -> TensorType:

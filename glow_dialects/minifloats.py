@@ -35,7 +35,9 @@ from .scalar import Expr, Operand, Primitive, apply, bitcast, convert, select
 CODE = IntegerType(8, Signedness.UNSIGNED)
 """The integer that a minifloat is in memory."""
 ROUNDINGS = ("up", "down", "nearest")
-"""How a number becomes a power of two; a number in the middle of two goes up to the nearest."""
+"""
+The ways in which a number becomes a power of two; `nearest` takes a number in the middle up.
+"""
 
 
 class _Wide(NamedTuple):

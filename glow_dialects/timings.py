@@ -227,7 +227,7 @@ class Timings:
     those of the next tile. Where they are fewer, the pixels that wait for them are few among all.
     """
     chosen_row_bytes: int = 512
-    """How far ahead rows that a list chooses are prefetched."""
+    """The distance by which rows that a list chooses are prefetched."""
     panel_rows: int = 8
     """Rows of the register tiles that share the next panel among them."""
     most_panel_step: int = 16
@@ -249,7 +249,7 @@ class Timings:
     least_packed_steps: int = 16
     """Steps of a recurrent layer that repay packing its weights into panels."""
     rows_ahead: int = 16
-    """How many rows that indices name are prefetched before they are added."""
+    """The number of rows that indices name and that are prefetched before they are added."""
     narrow_panel_vectors: int = 1
     """Vectors of a panel of weights of a few bits."""
     most_words_together: int = 4
@@ -306,9 +306,9 @@ class Timings:
     part_granule: int = 64
     """Parts of much more than so many terms begin at multiples of it, as cache lines do."""
     balanced_share: float = 0.85
-    """How busy threads are, on average, where whole iterations of a loop are worth dividing."""
+    """The average share of busy threads from which dividing whole iterations of a loop pays."""
     large_portion_share: float = 0.85
-    """How much of its part of the work each thread does in one portion."""
+    """The share of its part of the work that each thread does in one portion."""
     small_portions: int = 4
     """Portions into which the rest of each part is cut, for any thread to take."""
     block_l2_caches: int = 4
@@ -319,7 +319,7 @@ class Timings:
     least_shared_tiles: int = 14
     """Tiles of Winograd blocks that threads take in turns; products of fewer are slow."""
     least_shared_share: float = 0.75
-    """How much of an image such blocks cover at least."""
+    """The least share of an image that such blocks cover."""
 
     @property
     def independent_sums(self) -> int:

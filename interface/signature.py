@@ -20,7 +20,10 @@ _ORT_NAMES = {
 }
 _IN_BYTES = {name: np.dtype(np.int8) for name in ("int2", "int4")}
 _IN_BYTES |= {name: np.dtype(np.uint8) for name in ("uint2", "uint4")}
-"""How programs hold the integers of ml_dtypes, whose bytes have only the bits that they need."""
+"""
+The types in which programs hold the integers of ml_dtypes, whose bytes have only the bits that they
+need.
+"""
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ class TensorInfo:
     network computes, whose extremes (`IndexRange.expect_extremes`) an output of its program is.
     """
     count: Count | None = None
-    """How much of an output of a program is used, if that is not all of it."""
+    """The part of an output of a program that is used, if that is not all of it."""
     is_random: bool = False
     """
     Whether this is the input of a program that random numbers follow from, u32[3]: a key of two

@@ -175,7 +175,7 @@ _ERF_REST = (
     *(0.00228556828, -0.000893535092, 0.000184447024, -2.08742622e-05, 1.01577746e-06),
 )
 _ERF_REST_ZERO = 7.846
-"""Where that exponent is 127, so that the power is no normal number, and becomes zero."""
+"""The number from which that exponent is 127, so that the power is below normal numbers: zero."""
 # r + r**3 * P(r**2) and 1 - r**2 / 2 + r**4 * P(r**2), errors 4.5e-9 and 1.5e-10 for |r| <= 0.8
 _SIN = (-0.166666538, 0.00833206344, -0.000195021348)
 _COS = (0.0416666418, -0.00138871849, 2.44181283e-05)

@@ -26,7 +26,7 @@ from ..glow_dialects.machine import MachineDescription
 from .host_machine import describe, flattened, host_features, with_host_caches
 
 OTHER_TRIPLES = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
-"""Where a CPU is looked for that the host's architecture does not have."""
+"""The targets among which a CPU is looked for that the host's architecture does not have."""
 NATIVE = "native"
 DEFAULT_CPU = "GLOW_TARGET_CPU"
 """The environment variable that names the CPU where nothing else does; empty is `native`."""

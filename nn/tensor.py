@@ -91,7 +91,7 @@ class Graph(Build):
         self.updates: dict[str, Tensor] = {}
         """The new values of parameters that change without a gradient, such as running means."""
         self.randoms = 0
-        """How many nodes draw random numbers so far."""
+        """The number of nodes that draw random numbers so far."""
         self._names = dict(names or {})
 
     def append(self, op: Operation) -> None:

@@ -82,7 +82,7 @@ class Profiler:
         self._model = name or ""
         self.program = runnable(graph, backend, threads, cache)
         self.samples = 0
-        """How many inputs were counted: the sum of the first dimensions of the first input."""
+        """The number of counted inputs: the sum of the first dimensions of the first input."""
 
     def add(self, feed: Mapping[str, np.ndarray]) -> None:
         """

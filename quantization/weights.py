@@ -49,7 +49,7 @@ class WeightQuantization:
     storage: str = "u4"
     """The storage of weights: `u4` or `u8`."""
     group: int = DEFAULT_GROUP
-    """How many neighbouring numbers of a column have one scale and zero point."""
+    """The number of neighbouring numbers of a column that have one scale and zero point."""
     input_bits: int | None = None
     """
     The bits to which kernels may round inputs of products: 8, 16, or 32 for none. By default 8 for

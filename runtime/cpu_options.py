@@ -90,7 +90,7 @@ class CpuOptions:
     products with few rows, inputs are rounded to 8 bits (`u4`) or 16 bits (`u8`).
     """
     group: int = option(64, "how many weights have one scale; default: 64", metavar="N")
-    """How many neighbouring numbers of a column have one scale and zero point, with `weights`."""
+    """The number of neighbours in a column that have one scale and zero point, with `weights`."""
     memory_budget: str | int | None = option(
         None,
         "compute intermediate results again instead of keeping them, until they fit into so many "

@@ -73,7 +73,7 @@ class Stages(Mapping[str, ModuleOp]):
         self.progress = progress
         """Called when a stage begins, and by backends when a kernel is made."""
         self.functions: int | None = None
-        """How many functions with a body `by_function` gives, once it has begun."""
+        """The number of functions with a body that `by_function` gives, once it has begun."""
         self._stages = (Stage(done[-1], ""), *stages)
         self._index = {stage.name: i for i, stage in enumerate(self._stages)}
         self._kept = {0: module}

@@ -11,9 +11,9 @@ class Report:
     """The results of an epoch."""
 
     epoch: int
-    """How many epochs are done."""
+    """The number of epochs that are done."""
     step: int
-    """How many steps are done."""
+    """The number of steps that are done."""
     loss: float
     """The mean loss of the batches of the epoch, each before its step."""
     rate: float

@@ -62,7 +62,7 @@ class Counted:
 
     axis: int
     count: SSAValue
-    """How much, i32[]."""
+    """The used size of that dimension, i32[]."""
 
 
 @dataclass(frozen=True)

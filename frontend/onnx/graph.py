@@ -132,7 +132,7 @@ class GraphConverter:
         """
         self._stand_ins: set[SSAValue] = set()
         self._depth = 0
-        """How many graphs and functions are being converted, one inside the other."""
+        """The number of graphs and functions that are being converted, one inside the other."""
 
     def convert(
         self, nodes: Sequence[NodeProto], scope: Scope, opsets: Mapping[str, int], path: str = ""

@@ -48,7 +48,7 @@ class Indices:
         self._formula = formula
         self._names = names
         self.packs: dict[str, int] = {}
-        """How many indices each pack stands for; `UNKNOWN` at first."""
+        """The number of indices that each pack stands for; `UNKNOWN` at first."""
         self.loops: dict[tuple[str, int | None], Loop] = {}
         self._declare()
         self._measure_packs(ranks, result_rank)

@@ -49,7 +49,7 @@ class Segment:
     stage: Stage
     """The part as a stage, whose loops begin at 0."""
     starts: tuple[int, ...]
-    """Where the part begins in each dimension of the result."""
+    """The place in each dimension of the result at which the part begins."""
 
 
 _Range: TypeAlias = "tuple[int, int]"

@@ -61,7 +61,7 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Function]]] = {
     "HardSigmoid": (2, lambda a, b: lambda x: maximum(0.0, minimum(1.0, a * x + b))),
     "Elu": (1, lambda a: lambda x: select(x >= 0, x, a * (exp(x) - 1.0))),
 }
-"""How many parameters a function has, and what makes it of them."""
+"""The number of parameters of a function, and what makes it of them."""
 
 
 def parameters_of(function: str) -> int | None:

@@ -198,7 +198,7 @@ class RepeatListed:
 _NOTHING = Body((), ())
 
 RECORDS = (2, 4)
-"""How many values vectors interleave, so that they are neighbours in memory."""
+"""The number of values that vectors interleave, so that they are neighbours in memory."""
 
 Step = Nest | Repeat | Listing | RepeatListed
 

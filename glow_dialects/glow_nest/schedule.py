@@ -298,7 +298,7 @@ class AmxTile(Schedule):
     """The loop over panels of which a group has several; None if they are of one long panel."""
     groups: tuple[TileGroup, ...]
     prefetch_distance: int = 0
-    """How many elements ahead each step prefetches the filter; 0 for not at all."""
+    """The number of elements by which each step prefetches the filter; 0 is no prefetch."""
     prefetch_next: bool = False
     """Whether the groups that a filter meets prefetch the next one, each a share."""
     finish: tuple[Finish, ...] = ()

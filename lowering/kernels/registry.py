@@ -158,7 +158,7 @@ class Kernel:
         self.machine = machine or MachineDescription()
         """The machine that the code is for; it decides how work is cut into pieces."""
         self.threads = threads
-        """How many threads run the kernel together."""
+        """The number of threads that run the kernel together."""
         self.call = call
         self.results = results
         self.operands = operands

@@ -214,7 +214,7 @@ _REDUCTIONS: dict[CombiningKindFlag, type[Operation]] = {
     CombiningKindFlag.MINIMUMF: lx.ReduceFMinimumOp,
 }
 _STARTS = {CombiningKindFlag.ADD: -0.0, CombiningKindFlag.MUL: 1.0}
-"""Where reductions start that take what they start from as an operand."""
+"""The first values of reductions that take one as an operand."""
 
 
 @converts(vector.ReductionOp)

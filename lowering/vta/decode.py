@@ -62,7 +62,7 @@ class _Regions:
         self._starts = [r.first_byte for r in self._regions]
         ends = [r.first_byte + _size_of(r, config) for r in self._regions]
         self._reach = list(accumulate(ends, max))
-        """How far the regions up to each reach."""
+        """The ends of the regions up to each."""
 
     def find(self, memory: VtaMemory, f: Fields) -> tuple[Dram | None, int]:
         """

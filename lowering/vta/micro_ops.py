@@ -44,7 +44,7 @@ class MicroOps:
         self._config = stream.config
         self._table: list[np.ndarray] = []
         self._places: dict[bytes, int] = {}
-        """Where sequences begin in the table."""
+        """The places in the table at which sequences begin."""
         self._held: dict[bytes, tuple[int, int]] = {}
         """Ranges of the buffer, in the order in which they were loaded."""
         self._end = 0

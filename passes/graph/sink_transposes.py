@@ -58,7 +58,7 @@ SINKING = RuleTable()
 RESHAPING = RuleTable()
 sinking = SINKING.rule
 _MOST_GROWTH = 4
-"""How many times as large as its operand a result may be for a transpose to move below."""
+"""The largest ratio of a result to its operand for which a transpose moves below."""
 
 
 def transpose(build: Build, value: SSAValue, p: Permutation) -> SSAValue:

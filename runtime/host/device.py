@@ -89,7 +89,7 @@ class Loaded:
         """The seconds of a run: as estimated, and then as measured."""
         self.measured = False
         self.failures = 0
-        """How often it raised in a row."""
+        """The number of times that it raised in a row."""
         self.avoided = 0.0
         """Until when others are preferred, as a time of `time.perf_counter`."""
 

@@ -24,7 +24,7 @@ class PendingNetwork:
         self.ended = threading.Event()
         """Whether it is loaded, or nothing of it remains."""
         self.unwanted = ""
-        """Why it is to be given up. Writers hold the lock of the registry."""
+        """The reason why it is to be given up. Writers hold the lock of the registry."""
         self._lock = threading.Lock()
         self._claimed = False
 

@@ -68,12 +68,12 @@ class Request:
         self.order = order
         self.submitted = time.perf_counter()
         self.admitted: float | None = None
-        """When it was handed to devices."""
+        """The time at which it was handed to devices."""
         self.began: float | None = None
-        """When the first device began with it."""
+        """The time at which the first device began with it."""
         self.ended: float | None = None
         self.replica: Replica | None = None
-        """Where it runs; None before it was handed to devices."""
+        """The devices that run it; None before it was handed to them."""
         self.outcome: Outcome | None = None
         self.error = ""
         self.spans: list[PartitionRun] = []
@@ -87,7 +87,7 @@ class Request:
         self._missing = list(plan.missing)
         self._unfinished = len(plan.parts)
         self._holds = 0
-        """How many threads work on it."""
+        """The number of threads that work on it."""
         self._started = False
         """Whether the future can no longer be cancelled."""
         self._over = False

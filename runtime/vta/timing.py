@@ -109,7 +109,7 @@ class _Clock:
         self._timing = timing
         self._instructions = instructions
         self._channels = {False: 0, True: 0}
-        """When the read and the write channel of the port are free, by `store`."""
+        """The times at which the read and the write channel of the port are free, by `store`."""
         self.start = [0] * len(instructions)
         self.end = [0] * len(instructions)
 

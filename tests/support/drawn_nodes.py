@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 Recipe = Callable[[DrawnGraph, type[Node]], Node]
 RECIPES: Table[type[Node], Recipe] = Table("a recipe")
-"""How nodes of an operator, or of those that derive from it, are made."""
+"""The functions that make nodes of an operator, or of those that derive from it."""
 OPERATORS = [n for n in NODES if has_meaning(n) or not n.get_irdl_definition().operands]
 _ATTEMPTS = 4
 

@@ -129,7 +129,8 @@ LONGEST_FUNCTION = 60
 PLACES = re.compile(r"(?<![\w.])/(work|root|home|tmp/w)/\w")
 """Paths of one particular machine."""
 FRAGMENT = re.compile(
-    r"(Of|By|That|Those|As|Behind|Into|Beside|Between|From|Only|Not|With|So|If)\b"
+    r"(Of|By|That|Those|As|Behind|Into|Beside|Between|From|Only|Not|With|So|If|"
+    r"How|What|When|Where|Why)\b"
 )
 """The first word of a docstring without a subject, such as "Of a tile."."""
 

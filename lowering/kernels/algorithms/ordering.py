@@ -84,7 +84,7 @@ class _Columns:
         self.rows = 1 << (kept - 1).bit_length()
         """Elements of a column."""
         self.count = -(-size // self.rows)
-        """How many columns there are."""
+        """The number of columns."""
         self.room = self.rows * self.count
         self.place_bits = self.room.bit_length()
         arrays = 2 if element_bytes(k.operands[0].element) == 8 else 1

@@ -75,7 +75,7 @@ class TileNest:
         size = filter_bytes(nest, self.roles)
         self._is_near = size <= int(machine.l2_bytes * TIMINGS.amx_filters_l2_share)
         self._blocks = 1
-        """How many blocks the pixels need to be cut into, so that one of them stays near."""
+        """The number of blocks into which the pixels are cut, so that one of them stays near."""
         if not self._is_near:
             most = machine.l2_bytes * TIMINGS.amx_image_l2_share
             self._blocks = ceil(image_bytes(nest, self.roles) / most)

@@ -33,7 +33,7 @@ class Address:
 
 Addresses = Mapping[Access, Address]
 Point = Mapping[Dim, int]
-"""Where an element of a tile is, relative to the tile."""
+"""The place of an element relative to its tile."""
 
 
 class Bound(dict[Dim, "SSAValue | int"]):

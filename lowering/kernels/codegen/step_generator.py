@@ -43,7 +43,7 @@ class StepGenerator:
     sharing: Sharing | None = None
     """None where there is one thread, or where one thread does all."""
     private: Mapping[Buffer, SSAValue] = field(default_factory=dict)
-    """Where each thread has its copy of scratch that is private at times."""
+    """The place at which each thread has its copy of scratch that is private at times."""
 
     def block(self, block: Block, bound: Bound) -> None:
         """Emits the steps of a block; `bound` has the values of enclosing loop variables."""

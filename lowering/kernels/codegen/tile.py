@@ -29,7 +29,7 @@ class Tile:
     elements: Mapping[Dim, range] = field(default_factory=dict)
     """For dimensions with parts: the elements of the tile, from where it is."""
     revisited: SSAValue | int | None = None
-    """How many of the first elements along the vectors were already visited."""
+    """The number of first elements along the vectors that were already visited."""
     has_sums: SSAValue | None = None
     """In a chunk of the reduction: whether there are sums of former chunks."""
 

@@ -100,7 +100,7 @@ def test_nan_in_a_score_shows_in_its_row():
 
 
 def test_no_power_is_below_the_least_normal_number():
-    """Where it would be, arguments of exp are replaced, and its result by zero."""
+    """An argument of exp whose power would be below is replaced, and the result is zero."""
     types = [with_shape(f32, a.shape) for a in operands(CASES[2], np.float32)]
     module = one_node(AttentionOp, types, scale=0.4)
     apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate," + kernels_passes())

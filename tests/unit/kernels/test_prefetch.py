@@ -133,7 +133,7 @@ def test_only_parameters_are_read_ahead():
     ("parameters", "expected"), [((None, 1, None), True), ((0, 1, None), False), ((0, 1, 2), False)]
 )
 def test_streams(parameters: tuple[int | None, ...], expected: bool):
-    """Where all but the filter is scratch."""
+    """A nest streams its filter if all else is in scratch."""
     x, y = view(9, TERMS, parameter=parameters[0]), view(9, WIDTH, parameter=parameters[2])
     nest, _ = products(x, view(1, TERMS, WIDTH, parameter=parameters[1]), y, 0, Affine(), 9)
     assert nest.reduction is not None

@@ -175,7 +175,7 @@ def test_accuracy(name: str, exact, limit: float, count: int, rng: np.random.Gen
 
 @pytest.mark.parametrize("fma", [True, False])
 def test_one_plus_erf(fma: bool, rng: np.random.Generator):
-    """Where the sum is near zero, its error is a part of it, as that of erfc is."""
+    """A sum near zero has an error that is a part of it, as that of erfc is."""
     x = every_binade(rng, 20_000)
     found, scalars = run("one_plus_erf", [x], fma=fma), run("one_plus_erf", [x], lanes=1, fma=fma)
     with np.errstate(invalid="ignore"):

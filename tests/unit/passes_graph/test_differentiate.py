@@ -82,7 +82,7 @@ REASONS = {
 WITHOUT = {*REASONS, "block_quantized_matmul"}
 """Operators whose examples cannot be differentiated, or do not exist in f64."""
 _ABOVE = {"acosh": 1.1}
-"""Where functions are defined, if not below 1."""
+"""The lower ends of the intervals in which functions are defined, if they are not below 1."""
 
 
 def _examples() -> Mapping[str, str]:
