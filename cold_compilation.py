@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from .compilation_request import CompilationRequest
 from .compiled_model import CompiledModel
 from .errors import (
+    CompileError,
     GlowError,
     ModelError,
     PartsNeededError,
@@ -186,7 +187,14 @@ class ColdCompilation:
         input. Raises CompileError for a node that does not compute each image by itself.
         """
         stage = Stage("looped", _BATCH_LOOP)
-        return Stages(module, (stage,), self._request.verify)[stage.name]
+        looped = Stages(module, (stage,), self._request.verify)[stage.name]
+        before, after = (len(main_function(m).function_type.inputs) for m in (module, looped))
+        if before == after:
+            raise CompileError(
+                "batch_loop: expected inputs with a part for each image, and the network also has "
+                "random numbers; leave out batch_loop"
+            )
+        return looped
 
     def _stages_from(self, module: ModuleOp) -> Stages:
         """Returns the stages that follow those which the module has been through."""

@@ -105,3 +105,12 @@ def test_nodes_that_join_images(rng: np.random.Generator):
     model = glow.compile(joined_images(), symbols=RANGE, batch_loop="batch")
     with pytest.raises(CompileError, match=r"softmax.*each of the 7 images by itself"):
         model(images(rng, 2))
+
+
+def test_random_numbers():
+    made = small_network(1)
+    made.graph.node.append(onnx.helper.make_node("RandomNormalLike", ["logits"], ["noise"]))
+    made.graph.output[1].name = "noise"
+    model = glow.compile(made, "interpreter", symbols=RANGE, batch_loop="batch")
+    with pytest.raises(CompileError, match="also has random numbers; leave out batch_loop"):
+        model.warm_up([{"batch": 1}])
