@@ -36,12 +36,14 @@ def copying(dims: list[Dim], write, *reads) -> Nest:
 
 
 def places(nest: Nest) -> list[tuple[int, ...]]:
-    """Returns the places of each point's accesses."""
+    """Returns the places of each point's reads, with that of each of its writes."""
     dims = (*nest.parallel, *nest.reduced)
+    reads = [a for a in nest.accesses() if not any(a is w for w in nest.writes)]
     found = []
     for point in itertools.product(*(range(d.size) for d in dims)):
         values = dict(zip(dims, point, strict=True))
-        found.append(tuple(_place(a.place, values) for a in nest.accesses()))
+        read = [_place(a.place, values) for a in reads]
+        found += [(*read, _place(w.place, values)) for w in nest.writes]
     return sorted(found)
 
 
@@ -73,6 +75,15 @@ def test_simplified_nests_visit_the_same_places(shape: list[int], data: st.DataO
     simple = simplified(nest)
     assert places(simple) == places(nest)
     assert all(d.size > 1 for d in simple.parallel)
+
+
+def test_equal_neighbours_become_a_record():
+    dims = [Dim("i", 2), Dim("j", 2)]
+    read = View(Buffer(f32, 0, 10), (2, 2), (1, 0), 7)
+    nest = copying(dims, view(2, 2)[dims], read[dims])
+    simple = simplified(nest)
+    assert len(simple.writes) == 2
+    assert places(simple) == places(nest)
 
 
 def test_dense_dimensions_become_one():
