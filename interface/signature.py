@@ -20,10 +20,7 @@ _ORT_NAMES = {
 }
 _IN_BYTES = {name: np.dtype(np.int8) for name in ("int2", "int4")}
 _IN_BYTES |= {name: np.dtype(np.uint8) for name in ("uint2", "uint4")}
-"""
-The types in which programs hold the integers of ml_dtypes, whose bytes have only the bits that they
-need.
-"""
+"""The types in which programs hold the integers of ml_dtypes, which only have the used bits."""
 
 
 @dataclass(frozen=True)
