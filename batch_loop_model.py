@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from .interface.symbols import DerivedSize, SizeRange, checked_sizes
 from .runtime.buckets import cut, padded
 from .several_programs import SeveralPrograms
 from .specialization import SpecializationRules, SymbolicModel
-
-if TYPE_CHECKING:
-    from .interface.time_profile import TimeProfile
 
 
 class BatchLoopModel(SymbolicModel):
@@ -46,18 +42,8 @@ class BatchLoopModel(SymbolicModel):
         Raises GlowError if `rules` have no largest size for the batch, and unless it is dimension 0
         of all inputs and outputs, and of nothing else.
         """
-
-        def made(sizes: Mapping[str, int], values: Mapping[str, np.ndarray]) -> CompiledModel:
-            if values:
-                raise GlowError(
-                    f"batch_loop: shapes follow from the values of {', '.join(values)}, which a "
-                    "program for all sizes of a batch cannot have as constants; leave out "
-                    "batch_loop"
-                )
-            return compile(sizes)
-
         self._symbol = symbol
-        super().__init__(backend, signature, fixed, made, rules)
+        super().__init__(backend, signature, fixed, lambda sizes, _: compile(sizes), rules)
         self._binding.expect_symbol(symbol)
         self._largest = _largest(rules.ranges, symbol)
         self._place = self._binding.symbols.index(symbol)
@@ -85,25 +71,18 @@ class BatchLoopModel(SymbolicModel):
     def _run_exactly(
         self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
     ) -> list[np.ndarray]:
-        model = self._specialized(sizes, inputs)
-        given = self._with_count(sizes, inputs)
-        model._signature.expect_indices(given)
-        return cut(model.computed(given), self._signature.outputs, self._by_name(sizes))
+        found = super()._run_exactly(sizes, inputs)
+        return cut(found, self._signature.outputs, self._by_name(sizes))
 
-    def _with_count(self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Returns the inputs of a program: those of the largest batch, and the number of images."""
+    def _program_inputs(
+        self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
+    ) -> Sequence[np.ndarray]:
         wide = self._by_name(self._of_largest(sizes))
         count = np.array(sizes[self._place], np.int64)
         return [*padded(inputs, self._signature.inputs, wide), count]
 
     def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
         SeveralPrograms.compute_into(self, inputs, outputs)
-
-    def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
-        arrays = self._signature.arrays(self._signature.bind(args, kwargs))
-        sizes = self._bound_sizes(arrays)
-        model = self._specialized(sizes, arrays)
-        return model.profile(*self._with_count(sizes, arrays), repeat=repeat)
 
 
 def _largest(ranges: Mapping[str, SizeRange], symbol: str) -> int:

@@ -242,7 +242,13 @@ class SymbolicModel(SpecializedModel):
         """Returns the results of the program for the inputs' own sizes."""
         model = self._specialized(sizes, inputs)
         model._signature.expect_indices(inputs)
-        return model.computed(inputs)
+        return model.computed(self._program_inputs(sizes, inputs))
+
+    def _program_inputs(
+        self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
+    ) -> Sequence[np.ndarray]:
+        """Returns what the program takes for inputs of these sizes."""
+        return inputs
 
     def _bound_sizes(self, inputs: Sequence[np.ndarray]) -> tuple[int, ...]:
         """Returns the size of each symbol. Raises InputError for one out of its range."""
@@ -326,7 +332,8 @@ class SymbolicModel(SpecializedModel):
 
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         arrays = self._signature.arrays(self._signature.bind(args, kwargs))
-        return self.for_inputs(arrays).profile(*arrays, repeat=repeat)
+        given = self._program_inputs(self._bound_sizes(arrays), arrays)
+        return self.for_inputs(arrays).profile(*given, repeat=repeat)
 
     def _only(self, what: str) -> CompiledModel:
         """Returns the specialization, if there is one alone. Raises GlowError otherwise."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ..glow_dialects.elements import is_float
@@ -13,6 +14,8 @@ from ..glow_dialects.glow.base import Node
 from ..glow_dialects.operator import element_of
 from ..runtime.interpreter import interpret
 from ..runtime.signature import main_function
+
+_Observer: TypeAlias = Callable[[SSAValue, np.ndarray], None]
 
 
 class _Found(Exception):
@@ -31,40 +34,41 @@ def first_nonfinite(
 
     An infinity counts only if no value has a NaN, because masks have infinities on purpose.
     """
-    search = _Search()
-    try:
-        with np.errstate(all="ignore"):
-            interpret(module, inputs, search.look)
-    except _Found as found:
-        return str(found)
-    if search.infinite:
-        return search.infinite
+    with np.errstate(all="ignore"):
+        found = _first(lambda look: interpret(module, inputs, look))
+    if found:
+        return found
     graph, values = _with_all_results(module)
-    try:
+
+    def show(look: _Observer) -> None:
         for value, array in zip(values, run(graph), strict=True):
-            search.look(value, array)
-    except _Found as found:
+            look(value, array)
+
+    if found := _first(show):
         return f"{found} in compiled code, and all is finite in the interpreter"
-    if search.infinite:
-        return f"{search.infinite} in compiled code, and all is finite in the interpreter"
     return "every value is finite when the step is repeated"
 
 
-class _Search:
-    """The search among values in the order of their computation."""
+def _first(show: Callable[[_Observer], object]) -> str:
+    """
+    Returns words for the first value with a NaN, or else with an infinity, among those that `show`
+    shows in the order of their computation; no words if all are finite.
+    """
+    infinite: list[str] = []
 
-    def __init__(self) -> None:
-        self.infinite = ""
-        """Words for the first value with an infinity."""
-
-    def look(self, value: SSAValue, array: np.ndarray) -> None:
-        """Raises _Found if the array of a value has a NaN."""
+    def look(value: SSAValue, array: np.ndarray) -> None:
         if array.dtype.kind != "f":
             return
         if np.isnan(array).any():
             raise _Found(f"{_label(value)} has a NaN")
-        if not self.infinite and np.isinf(array).any():
-            self.infinite = f"{_label(value)} has an infinity"
+        if not infinite and np.isinf(array).any():
+            infinite.append(f"{_label(value)} has an infinity")
+
+    try:
+        show(look)
+    except _Found as found:
+        return str(found)
+    return infinite[0] if infinite else ""
 
 
 def _with_all_results(module: ModuleOp) -> tuple[ModuleOp, list[SSAValue]]:
@@ -82,8 +86,7 @@ def _with_all_results(module: ModuleOp) -> tuple[ModuleOp, list[SSAValue]]:
         if is_float(element_of(result.type))
     ]
     end.operands = values
-    inputs, outputs = function.function_type.inputs.data, [value.type for value in values]
-    function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)
+    function.update_function_type()
     function.properties.pop("res_attrs", None)
     return module, values
 
