@@ -51,6 +51,7 @@ PASSES = {
     "glow-differentiate": _GRAPH + "differentiate:DifferentiatePass",
     "glow-lower-nodes": _GRAPH + "lower_nodes:LowerNodesPass",
     "glow-assign-layouts": _GRAPH + "assign_layouts:AssignLayoutsPass",
+    "glow-skip-padding": _GRAPH + "skip_padding:SkipPaddingPass",
     "glow-choose-convolutions": _GRAPH + "choose_convolutions:ChooseConvolutionsPass",
     "glow-pack-weights": _GRAPH + "pack_weights:PackWeightsPass",
     "glow-demote-products-to-bf16": _GRAPH + "demote_products_to_bf16:DemoteProductsToBf16Pass",

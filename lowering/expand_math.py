@@ -65,6 +65,11 @@ EXPANDED: Mapping[type[Operation], Callable[..., Expr]] = {
     math.SinOp: Elementary.sin,
     math.CosOp: Elementary.cos,
 }
+_WITH_ONE: Mapping[type[Operation], Callable[..., Expr]] = {
+    math.ErfOp: Elementary.one_plus_erf,
+    math.ExpOp: Elementary.one_plus_exp,
+}
+"""The sums of functions and one that are functions of their own."""
 _OR_LIBRARY = (math.SinOp, math.CosOp)
 """The functions that the C library computes where a lane is out of range."""
 
@@ -78,9 +83,12 @@ def _body(function: _Function, operands: int, has_fma: bool) -> Body:
 
 
 def _sum_with_one(op: Operation) -> arith.AddfOp | None:
-    """Returns the addition of one to an error function, if nothing else uses its result."""
+    """
+    Returns the addition of one to a function, if nothing else uses its result and the sum is a
+    function of its own.
+    """
     uses = list(op.results[0].uses)
-    if not isinstance(op, math.ErfOp) or len(uses) != 1:
+    if type(op) not in _WITH_ONE or len(uses) != 1:
         return None
     ((added, index),) = ((use.operation, use.index) for use in uses)
     if not isinstance(added, arith.AddfOp):
@@ -194,9 +202,9 @@ class ExpandMathPass(ModulePass):
     %r = math.exp %x : vector<16xf32>   // becomes about 20 operations on vector<16xf32>
     ```
 
-    `1 + erf(x)` is a function of its own, and so is the exponential of numbers between bounds that
-    keep it from overflowing. On a machine without fused multiply-add, results are as
-    accurate, but take more operations.
+    `1 + erf(x)` and `1 + exp(x)` are functions of their own, and so is the exponential of numbers
+    between bounds that keep it from overflowing. On a machine without fused multiply-add, results
+    are as accurate, but take more operations.
     """
 
     name = "glow-expand-math"
@@ -213,7 +221,7 @@ class ExpandMathPass(ModulePass):
             emitter = emitters.setdefault(scope, Emitter(scope))
             operations = Block()
             added = _sum_with_one(target)
-            function = _function_of(target) if added is None else Elementary.one_plus_erf
+            function = _function_of(target) if added is None else _WITH_ONE[type(target)]
             with emitter.inside(operations):
                 result = _expanded(target, function, ArithAlgebra(emitter, machine, lanes))
             made = list(operations.ops)

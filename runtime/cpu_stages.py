@@ -52,7 +52,7 @@ class CpuStages:
         choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}}}"
         return (
             *self.optimized(),
-            Stage("lowered", f"glow-lower-nodes{{backend=cpu}},{_CLEAN}"),
+            Stage("lowered", f"glow-lower-nodes{{backend=cpu}},glow-skip-padding,{_CLEAN}"),
             Stage("laid-out", "glow-assign-layouts,cse,dce"),
             Stage("convolutions", f"{choose},glow-fuse-pooling"),
             Stage("packed", f"glow-pack-weights,glow-simplify-shapes,{_CLEAN}"),

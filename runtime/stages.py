@@ -52,9 +52,10 @@ class Stages(Mapping[str, ModuleOp]):
     `done` are the names of the stages that were run before, the last of which made `module`; the
     others are not there.
 
-    `verify` selects the verification after each pass: True for everything, False for nothing, None
-    for all but bulky stages (everything if `$GLOW_VERIFY` asks for it). The modules must not be
-    changed.
+    `verify` selects the verification: True for the IR after each pass, False for none, None for the
+    first stage and for stages that are asked for, without bulky ones (each pass if `$GLOW_VERIFY`
+    asks for it). If such a stage is wrong, the passes before it run again to tell which one did it.
+    The modules must not be changed.
     """
 
     def __init__(
@@ -144,16 +145,36 @@ class Stages(Mapping[str, ModuleOp]):
                 start = time.perf_counter()
                 with python_lock, without_garbage_collection():
                     part = ModuleOp([function], dict(whole.attributes))
-                    self._apply(index, part)
+                    self._apply_passes(self._stages[index], part, verify=False)
                 self.times[name] += time.perf_counter() - start
                 yield part
 
     def _compute(self, index: int) -> ModuleOp:
         start = max(i for i in self._kept if i < index)
         module = self._kept[start]
-        for i in range(start + 1, index + 1):
-            module = self._next(i, module)
+        stage = self._stages[index]
+        try:
+            for i in range(start + 1, index + 1):
+                module = self._next(i, module)
+            if self.verify is None and not stage.bulky:
+                verify_module(module, f"stage {stage.name}")
+        except CompileError:
+            # verifying once, at the end, is cheaper; now find the pass after which the IR was wrong
+            for i in range(start + 1, index + 1):
+                self._kept.pop(i, None)
+            if self.verify is None:
+                self._verify_passes(index)
+            raise
         return module
+
+    def _verify_passes(self, index: int) -> None:
+        """
+        Verifies the IR after each pass up to a stage. Raises CompileError that names the first pass
+        after which it is wrong.
+        """
+        module = self._kept[0].clone()
+        for stage in self._stages[1 : index + 1]:
+            self._apply_passes(stage, module, verify=True)
 
     def _next(self, index: int, before: ModuleOp) -> ModuleOp:
         """Runs one stage on its predecessor, in place unless that is kept."""
@@ -163,26 +184,11 @@ class Stages(Mapping[str, ModuleOp]):
         start = time.perf_counter()
         with python_lock, without_garbage_collection():
             module = before.clone() if index - 1 in self._kept else before
-            self._apply(index, module)
+            self._apply_passes(stage, module, verify=self.verify is True)
         self.times[stage.name] = time.perf_counter() - start
         if not stage.bulky:
             self._kept[index] = module
         return module
-
-    def _apply(self, index: int, module: ModuleOp) -> None:
-        stage = self._stages[index]
-        if self.verify or stage.bulky:
-            self._apply_passes(stage, module, verify=self.verify is True)
-            return
-        try:
-            self._apply_passes(stage, module, verify=False)
-            if self.verify is None:
-                verify_module(module, f"stage {stage.name}")
-        except CompileError:
-            # verifying once per stage is cheaper; now find the pass after which the IR was wrong
-            if self.verify is None and index - 1 in self._kept:
-                self._apply_passes(stage, self._kept[index - 1].clone(), verify=True)
-            raise
 
     def _apply_passes(self, stage: Stage, module: ModuleOp, verify: bool) -> None:
         for p in parse_pipeline(stage.pipeline):

@@ -90,7 +90,7 @@ def _convolve(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray, group: in
 def _convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
     if is_blocked_input(call):
         x = unpack_channels(x, x.shape[1] * x.shape[-1])
-    return _convolve(call, x, _filter(call, w), b.reshape(-1), 1)
+    return _convolve(call, x, _filter(call, w), b.reshape(-1), call.int("group"))
 
 
 @meaning(BlockedDepthwiseConvolutionOp)

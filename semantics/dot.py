@@ -70,7 +70,7 @@ def convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.n
         "strides": call.properties["strides"],
         "dilations": call.properties["dilations"],
         "pads": to_attribute([0] * (2 * len(counts))),
-        "group": to_attribute(1),
+        "group": call.properties["group"],
     }
     types = tuple(with_shape(t, a.shape) for a, t in operands)
     result = (with_shape(element, whole[:, :outputs].shape),)

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
+from ...wording import counted
 from ..glow.base import AcceptsEpilogue, Node
 from ..glow.convolution import window, window_extent
 from ..glow.pooling import AvgPool, MaxPool, Pool
@@ -167,7 +168,8 @@ class BlockedConvolutionOp(BlockedConvolution):
     Convolution of a blocked `input` [N, C / b, *spatial, b] without padding.
 
     `filter` [O / b, C / b, *kernel, b, b] has the input channel before the output channel, `bias`
-    is [O / b, b], the result [N, O / b, *windows, b]. For few channels, `input` may be plain
+    is [O / b, b], the result [N, O / b, *windows, b]. With a `group` above 1, each group has whole
+    blocks, and C is the number of input channels of one. For few channels, `input` may be plain
     [N, C, *spatial]; then `filter` is [O / b, C, *kernel, b]. 16-bit floats accumulate in f32.
 
     ```mlir
@@ -180,12 +182,16 @@ class BlockedConvolutionOp(BlockedConvolution):
     name = "glow_cpu.blocked_convolution"
     KERNEL_AT: ClassVar[int] = 2
 
+    group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+
     @classmethod
     def formula_of(cls, call: Call) -> str:
         c = ", c" if is_blocked_input(call) else ""
+        is_grouped = call.int("group") != 1
+        first = "ob // (size(filter, 0) // group) * size(filter, 1) + " if is_grouped else ""
         return f"""
             result[n, ob, w.., o] = (sum(cb, k..{c})
-                input[n, cb, w.. * strides + k.. * dilations{c}] * filter[ob, cb, k..{c}, o]
+                input[n, {first}cb, w.. * strides + k.. * dilations{c}] * filter[ob, cb, k..{c}, o]
             ) + bias[ob, o]
             for w.. * strides + k.. * dilations < sizes
         """
@@ -198,6 +204,13 @@ class BlockedConvolutionOp(BlockedConvolution):
     def check(cls, call: Call) -> None:
         expect_same_element(call)
         expect_float(call)
+        expect_at_least(call, "group", 1)
+        group, blocks = call.int("group"), call.shape(1)[:2]
+        if group > 1 and (blocks[0] % group or call.shape(0)[1] != group * blocks[1]):
+            raise call.fail(
+                f"expected {counted(group, 'group')} of whole blocks, found input "
+                f"{call.operands[0]} and filter {call.operands[1]}"
+            )
         super().check(call)
 
 

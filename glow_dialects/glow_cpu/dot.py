@@ -18,7 +18,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from ..elements import storage_type
 from ..glow.base import AcceptsEpilogue
 from ..glow.structured import Structured
-from ..operator import Call, expect_rank, expect_shape, with_shape
+from ..operator import Call, expect_at_least, expect_rank, expect_shape, with_shape
 from .blocked import Windowed
 
 
@@ -65,7 +65,8 @@ class DotConvolutionOp(Windowed):
     Elements are bf16 times bf16 (t = 2) with sums in f32, or u8 or i8 times i8 (t = 4 or 2) and i16
     times i16 (t = 2) with sums in i32, which wrap around. `bias` [blocks, d] and the result
     [N, blocks, *windows, d] have the type of sums; p divides d. Channels beyond the last panel
-    are the bias alone.
+    are the bias alone. With a `group` above 1, each group has whole blocks of both, and C is the
+    number of input channels of one.
 
     ```mlir
     %r = glow_cpu.dot_convolution %x, %w, %b
@@ -76,6 +77,8 @@ class DotConvolutionOp(Windowed):
 
     name = "glow_cpu.dot_convolution"
 
+    group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         n = len(call.ints("strides"))
@@ -84,7 +87,9 @@ class DotConvolutionOp(Windowed):
         blocks, block = expect_rank(call, 2, 2, "a bias")
         element = expect_dot(call, terms)
         _expect_sum(call, 2, element)
-        if found != channels or not 0 < groups * terms <= lanes:
+        expect_at_least(call, "group", 1)
+        group = call.int("group")
+        if found * group != channels or not 0 < groups * terms <= lanes:
             raise call.fail(
                 f"expected input and filter with the same channels, "
                 f"found input {call.operands[0]} and filter {call.operands[1]}"
@@ -93,6 +98,12 @@ class DotConvolutionOp(Windowed):
             raise call.fail(
                 f"expected whole panels of the filter in each block of the bias, "
                 f"found filter {call.operands[1]} and bias {call.operands[2]}"
+            )
+        is_filled = panels * panel == blocks * block and groups * terms == lanes
+        if group > 1 and not (is_filled and blocks % group == 0):
+            raise call.fail(
+                f"expected {group} groups of whole blocks, found filter {call.operands[1]} and "
+                f"bias {call.operands[2]}"
             )
         counts = cls._counts(call, sizes, kernel)
         return (with_shape(element, [batch, blocks, *counts, block]),)

@@ -117,6 +117,7 @@ def applies(node: BlockedConvolutionOp) -> bool:
     geometry = (node.call.ints("strides"), node.call.ints("dilations"))
     return (
         geometry == ((1, 1), (1, 1))
+        and node.group.value.data == 1
         and is_blocked_input(node.call)
         and shape_of(node.filter.type)[2:4] == (KERNEL, KERNEL)
         and 0 not in shape_of(node.result.type)
@@ -166,6 +167,7 @@ def applies_to_bytes(node: DotConvolutionOp, machine: MachineDescription) -> boo
     return (
         (node.call.ints("strides"), node.call.ints("dilations")) == ((1, 1), (1, 1))
         and kernel == [KERNEL, KERNEL]
+        and node.group.value.data == 1
         and (terms, groups * terms) == (2, lanes)
         and shape_of(node.bias.type) == (panels, panel)
         and 0 not in shape_of(node.result.type)

@@ -76,6 +76,7 @@ class _Rules:
             *(rounded(build, node.input), w, node.bias),
             strides=node.strides,
             dilations=node.dilations,
+            group=node.group,
         )
 
     def matmul(self, node: PackedMatMulOp, build: Build) -> SSAValue | None:

@@ -55,6 +55,15 @@ def blocked_convolution(draw: Draw) -> Iterator[Case]:
             values=scaled(draw, inputs * block * prod(kernel)),
             **properties,
         )
+        group = int(draw.rng.integers(2, 4))
+        yield draw.case(
+            (1, group * inputs, *sizes, block),
+            (group * outputs, inputs, *kernel, block, block),
+            (group * outputs, block),
+            values=scaled(draw, inputs * block * prod(kernel)),
+            group=group,
+            **properties,
+        )
         yield draw.case(
             (2, inputs, *sizes),
             (outputs, inputs, *kernel, block),

@@ -41,6 +41,16 @@ def dot_convolution(draw: Draw) -> Iterator[Case]:
                     values=scaled(draw, 32 * prod(kernel)),
                     constants=(1, 2),
                 )
+            yield draw.case(
+                (1, 4, *sizes, 16),
+                (6, 2, *kernel, 16 // terms, 16, terms),
+                (6, 16),
+                strides=strides,
+                dilations=dilations,
+                group=2,
+                values=scaled(draw, 32 * prod(kernel)),
+                constants=(1, 2),
+            )
 
 
 @cases(DotWinogradConvolutionOp, rows=[Row((x, i16, i32), (i32,)) for x in (U8, i8)])

@@ -50,6 +50,8 @@ def _packed_pixels(k: Kernel) -> int | None:
     blocks = k.result.shape[1]
     if not is_blocked_input(k.call) or x.element != k.element or blocks < _LEAST_READERS:
         return None
+    if k.call.int("group") > 1:
+        return None
     views = [x, *k.elementwise_views]
     flat = all(
         v.strides[d] == v.strides[d + 1] * x.shape[d + 1]

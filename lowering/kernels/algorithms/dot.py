@@ -35,15 +35,17 @@ def convolution(k: Kernel) -> None:
     """
     Computes `y[n, ob, w, o] = bias[ob, o] + sum(x[n, cb, w * stride + i * dilation, t * g + m] *
     filter[p, cb, i, g, j, m])` over blocks `cb`, offsets `i`, groups `g` and their members `m`.
-    Panel `p` and its channel `j` are those of `ob` and `o`.
+    Panel `p` and its channel `j` are those of `ob` and `o`. The blocks `cb` of a group are those
+    behind the blocks of the groups before it.
     """
     panels = k.operands[1].shape[0]
     blocks, block = k.operands[2].shape
     per_block = block // k.operands[1].shape[-2]
     full, rest = divmod(panels, per_block)
     _widen(k)
+    group = k.call.int("group")
     if full:
-        _panels(k, Dim("ob", full), per_block)
+        _panels(k, (Dim("group", group), Dim("ob", full // group)), per_block)
     if rest:
         _panels(k, full, rest)
     first = rest * k.operands[1].shape[-2]
@@ -62,24 +64,32 @@ def _widen(k: Kernel) -> None:
         k.operands = [k.copied(x, i16), *rest]
 
 
-def _panels(k: Kernel, ob: Dim | int, count: int) -> None:
-    """Computes the first `count` panels of some blocks of the result."""
+def _panels(k: Kernel, blocks: tuple[Dim, Dim] | int, count: int) -> None:
+    """
+    Computes the first `count` panels of one block of the result, or of blocks by group and by block
+    of a group.
+    """
     x, filters, bias = k.operands
     y = k.result
     panel, terms = filters.shape[-2:]
     n, p, j = Dim("n", y.shape[0]), Dim("p", count), Dim("j", panel)
     cb, g = Dim("cb", filters.shape[1]), Dim("g", filters.shape[-3])
     window, offset, places = windows(k.call, y.shape[2:-1], filters.shape[2:-3])
-    number = affine(ob) * (y.shape[-1] // panel) + p
+    group, block = blocks if isinstance(blocks, tuple) else (0, blocks)
+    ob = affine(group) * (block.size if isinstance(block, Dim) else 0) + block
+    number = ob * (y.shape[-1] // panel) + p
     products = Reduction(
         Combine.ADD,
         k.element,
-        (x[[n, cb, *places, affine(g) * terms]], filters[[number, cb, *offset, g, j, 0]]),
+        (
+            x[[n, affine(group) * cb.size + cb, *places, affine(g) * terms]],
+            filters[[number, cb, *offset, g, j, 0]],
+        ),
         terms=terms,
         adds_operand=k.element == i32,
     )
     o = Affine({p: panel, j: 1})
-    dims = [n, *([ob] if isinstance(ob, Dim) else []), p, *window, j]
+    dims = [n, *(blocks if isinstance(blocks, tuple) else ()), p, *window, j]
     place: list[Index] = [n, ob, *window, o]
     k.reduce(dims, [cb, *offset, g], products, place, [bias[[ob, o]]], X + Y)
 

@@ -20,6 +20,7 @@ from math import prod
 from xdsl.dialects.builtin import i1
 
 from ....glow_dialects.elements import compute_type, is_float
+from ....glow_dialects.formula.quotients import split_loops
 from ....glow_dialects.formula.ranges import interval
 from ....glow_dialects.formula.segments import Segment, segments
 from ....glow_dialects.formula.statement import (
@@ -129,9 +130,12 @@ class _Builder:
     def finish(self, segment: Segment) -> None:
         """Computes a segment of the last stage into the result."""
         stage = segment.stage
-        k, value = self._k, self._prepared(stage.value, stage.loops)
-        dims = [self._dim(loop) for loop in stage.loops]
-        place = [p + s for p, s in zip(self._place(stage), segment.starts, strict=True)]
+        whole, halves = split_loops(stage)
+        loops = [part for loop in stage.loops for part in halves.get(loop, (loop,))]
+        k, value = self._k, self._prepared(whole, loops)
+        dims = [self._dim(loop) for loop in loops]
+        starts = zip(stage.places, segment.starts, strict=True)
+        place = [self._index(halves.get(p, (p,))) + s for p, s in starts]
         reduction = _reduction_in(value)
         body = Expressions(value, self._access, reduction)
         if k.stores_as_is and _moves(value, body, k.result[place]):
@@ -144,6 +148,14 @@ class _Builder:
         if loop not in self._dims:
             self._dims[loop] = Dim(loop.name, loop.size)
         return self._dims[loop]
+
+    def _index(self, loops: Sequence[Loop | None]) -> Affine:
+        """Returns the number of the point of loops inside of each other."""
+        found = Affine()
+        for loop in loops:
+            if loop is not None:
+                found = found * loop.size + self._dim(loop)
+        return found
 
     def _place(self, stage: Stage) -> list[Index]:
         return [0 if loop is None else self._dim(loop) for loop in stage.places]

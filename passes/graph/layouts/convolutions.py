@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
-from ....glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
+from ....glow_dialects.glow.shape import PadOp
 from ....glow_dialects.glow_cpu.blocked import (
     BlockedAvgPoolOp,
     BlockedConvolutionOp,
@@ -32,8 +32,6 @@ FEW_CHANNELS = 4
 """
 Inputs of up to this many channels are read plain, because packing them would multiply their size.
 """
-MOST_GROUPS = 32
-"""The largest number of groups; each becomes a convolution of its own."""
 
 
 class ConvolutionKind(Enum):
@@ -65,7 +63,7 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind |
     if group == 1:
         return ConvolutionKind.DENSE if 2 * outputs > layouts.block else None
     fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
-    return ConvolutionKind.GROUPED if fits and group <= MOST_GROUPS else None
+    return ConvolutionKind.GROUPED if fits else None
 
 
 def is_integer(node: ConvolutionOp) -> bool:
@@ -86,7 +84,8 @@ def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
         case ConvolutionKind.DENSE:
             return _dense(layouts, node)
         case ConvolutionKind.GROUPED:
-            return _grouped(layouts, node)
+            x = layouts.packed(node.input, layouts.block_of(node.input))
+            return _of_blocked(layouts, node, x)
         case ConvolutionKind.DEPTHWISE:
             return _depthwise(layouts, node)
         case None:
@@ -98,8 +97,13 @@ def _dense(layouts: Layouts, node: ConvolutionOp) -> Blocked:
     known = layouts.blocked(node.input)
     if known is None and channels <= FEW_CHANNELS and not is_integer(node):
         return _on_plain(layouts, node)
-    x = known or _entering(layouts, node)
-    return Blocked(_products(layouts, node, _bordered(layouts, node, x.value)), _outputs(node))
+    return _of_blocked(layouts, node, known or _entering(layouts, node))
+
+
+def _of_blocked(layouts: Layouts, node: ConvolutionOp, x: Blocked) -> Blocked:
+    """Returns the convolution of a blocked input."""
+    products = _dot if is_integer(node) else _blocked
+    return Blocked(products(layouts, node, _bordered(layouts, node, x.value)), _outputs(node))
 
 
 def _entering(layouts: Layouts, node: ConvolutionOp) -> Blocked:
@@ -122,28 +126,21 @@ def _entering(layouts: Layouts, node: ConvolutionOp) -> Blocked:
     return Blocked(layouts.padded(inner.value, low[2:], high[2:], number), channels, None)
 
 
-def _products(
-    layouts: Layouts, node: ConvolutionOp, x: SSAValue, rows: slice = slice(None)
-) -> SSAValue:
-    """Returns the convolution of a blocked `x`, with its border, by the `rows` of the filter."""
-    return (_dot if is_integer(node) else _blocked)(layouts, node, x, rows=rows)
-
-
-def _dot(layouts: Layouts, node: ConvolutionOp, x: SSAValue, rows: slice) -> SSAValue:
+def _dot(layouts: Layouts, node: ConvolutionOp, x: SSAValue) -> SSAValue:
     """Uses filters in panels of one vector, for any block size of the result."""
     filters, panel, terms = node.filter.owner, layouts.block, _terms(layouts, node)
     assert isinstance(filters, ConstantOp)
     outputs, inputs, *kernel = shape_of(node.filter.type)
-    outputs = len(range(outputs)[rows])
     block = shape_of(x.type)[-1]
     groups = -(-min(block, inputs) // terms)
     shape = [num_blocks(outputs, panel), num_blocks(inputs, block), *kernel, groups, panel, terms]
-    w = layouts.constant(filters, lambda a: dot_filter(a[rows], block, panel, terms), shape)
+    w = layouts.constant(filters, lambda a: dot_filter(a, block, panel, terms), shape)
     return layouts.add(
         DotConvolutionOp,
-        *(x, w, _bias(layouts, node, rows, layouts.block_of(node.result))),
+        *(x, w, _bias(layouts, node, layouts.block_of(node.result))),
         strides=node.strides,
         dilations=node.dilations,
+        group=node.group,
     )
 
 
@@ -159,36 +156,32 @@ def _on_plain(layouts: Layouts, node: ConvolutionOp) -> Blocked:
 
 
 def _blocked(
-    layouts: Layouts,
-    node: ConvolutionOp,
-    x: SSAValue,
-    plain_input: bool = False,
-    rows: slice = slice(None),
+    layouts: Layouts, node: ConvolutionOp, x: SSAValue, plain_input: bool = False
 ) -> SSAValue:
-    """Returns the convolution of `x`, with its border, by the `rows` of the filter."""
+    """Returns the convolution of `x`, with its border."""
     block = layouts.block
     filters = node.filter.owner
     assert isinstance(filters, ConstantOp)
     outputs, inputs, *kernel = shape_of(node.filter.type)
-    outputs = len(range(outputs)[rows])
     shape = [num_blocks(outputs, block), inputs, *kernel, block]
     if not plain_input:
         shape = [shape[0], num_blocks(inputs, block), *kernel, block, block]
-    w = layouts.constant(filters, lambda a: pack_filter(a[rows], block, plain_input), shape)
+    w = layouts.constant(filters, lambda a: pack_filter(a, block, plain_input), shape)
     return layouts.add(
         BlockedConvolutionOp,
-        *(x, w, _bias(layouts, node, rows, block)),
+        *(x, w, _bias(layouts, node, block)),
         strides=node.strides,
         dilations=node.dilations,
+        group=node.group,
     )
 
 
-def _bias(layouts: Layouts, node: ConvolutionOp, rows: slice, block: int) -> SSAValue:
-    count = len(range(_outputs(node))[rows])
+def _bias(layouts: Layouts, node: ConvolutionOp, block: int) -> SSAValue:
+    count = _outputs(node)
     shape = [num_blocks(count, block), block]
 
     def pack(bias: np.ndarray) -> np.ndarray:
-        return pack_channels(bias[rows], block, axis=0)
+        return pack_channels(bias, block, axis=0)
 
     match node.bias.owner:
         case SplatOp() as splat if count % block == 0 or not float(splat.value.value.data):  # pyright: ignore
@@ -222,33 +215,11 @@ def _depthwise(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
     w = layouts.constant(filters, lambda a: pack_channels(a[:, 0], block, axis=0), shape)
     y = layouts.add(
         BlockedDepthwiseConvolutionOp,
-        *(_bordered(layouts, node, x.value), w, _bias(layouts, node, slice(None), block)),
+        *(_bordered(layouts, node, x.value), w, _bias(layouts, node, block)),
         strides=node.strides,
         dilations=node.dilations,
     )
     return Blocked(y, channels)
-
-
-def _grouped(layouts: Layouts, node: ConvolutionOp) -> Blocked:
-    """Returns each group reads its blocks of the input and writes its blocks of the result."""
-    packed = layouts.packed(node.input, layouts.block_of(node.input))
-    x = _bordered(layouts, node, packed.value)
-    group = node.group.value.data
-    outputs = _outputs(node) // group
-    whole = list(shape_of(x.type))
-    blocks = whole[1] // group
-    parts: list[SSAValue] = []
-    for g in range(group):
-        part = layouts.add(
-            SliceOp,
-            x,
-            starts=[0, g * blocks, *[0] * (len(whole) - 2)],
-            sizes=[whole[0], blocks, *whole[2:]],
-            strides=[1] * len(whole),
-        )
-        rows = slice(g * outputs, (g + 1) * outputs)
-        parts.append(_products(layouts, node, part, rows))
-    return Blocked(layouts.add(ConcatOp, *parts, axis=1), group * outputs)
 
 
 _POOLS = {MaxPoolOp: BlockedMaxPoolOp, AvgPoolOp: BlockedAvgPoolOp}

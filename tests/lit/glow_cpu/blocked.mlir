@@ -5,7 +5,7 @@
 // Blocked channel layouts.
 
 func.func @blocked(%x: tensor<1x24x9x9xf32>, %w: tensor<3x2x3x3x16x16xf32>, %b: tensor<3x16xf32>, %image: tensor<1x3x9x9xf32>,
-    %iw: tensor<2x3x1x1x16xf32>, %ib: tensor<2x16xf32>, %dw: tensor<3x3x3x16xf32>) {
+    %iw: tensor<2x3x1x1x16xf32>, %ib: tensor<2x16xf32>, %dw: tensor<3x3x3x16xf32>, %gw: tensor<3x1x3x3x16x16xf32>) {
   %packed = glow_cpu.pack_channels %x block 16 : (tensor<1x24x9x9xf32>) -> tensor<1x2x9x9x16xf32>
   %conv = glow_cpu.blocked_convolution %packed, %w, %b : (tensor<1x2x9x9x16xf32>, tensor<3x2x3x3x16x16xf32>, tensor<3x16xf32>) -> tensor<1x3x7x7x16xf32>
   %plain = glow_cpu.blocked_convolution %image, %iw, %ib strides [2, 2] : (tensor<1x3x9x9xf32>, tensor<2x3x1x1x16xf32>, tensor<2x16xf32>) -> tensor<1x2x5x5x16xf32>
@@ -13,12 +13,13 @@ func.func @blocked(%x: tensor<1x24x9x9xf32>, %w: tensor<3x2x3x3x16x16xf32>, %b: 
   %max = glow_cpu.blocked_max_pool %conv strides [2, 2] kernel [2, 2] ceil_mode true : (tensor<1x3x7x7x16xf32>) -> tensor<1x3x4x4x16xf32>
   %average = glow_cpu.blocked_avg_pool %conv count_include_pad true strides [2, 2] pads [1, 1, 1, 1] kernel [3, 3] : (tensor<1x3x7x7x16xf32>) -> tensor<1x3x4x4x16xf32>
   %unpacked = glow_cpu.unpack_channels %max channels 40 : (tensor<1x3x4x4x16xf32>) -> tensor<1x40x4x4xf32>
+  %groups = glow_cpu.blocked_convolution %conv, %gw, %b group 3 : (tensor<1x3x7x7x16xf32>, tensor<3x1x3x3x16x16xf32>, tensor<3x16xf32>) -> tensor<1x3x5x5x16xf32>
   func.return
 }
 
 // CHECK:      builtin.module {
 // CHECK-NEXT:   func.func @blocked(%x: tensor<1x24x9x9xf32>, %w: tensor<3x2x3x3x16x16xf32>, %b: tensor<3x16xf32>, %image: tensor<1x3x9x9xf32>,
-// CHECK-SAME:   %iw: tensor<2x3x1x1x16xf32>, %ib: tensor<2x16xf32>, %dw: tensor<3x3x3x16xf32>) {
+// CHECK-SAME:   %iw: tensor<2x3x1x1x16xf32>, %ib: tensor<2x16xf32>, %dw: tensor<3x3x3x16xf32>, %gw: tensor<3x1x3x3x16x16xf32>) {
 // CHECK-NEXT:     %packed = glow_cpu.pack_channels %x block 16 : (tensor<1x24x9x9xf32>) -> tensor<1x2x9x9x16xf32>
 // CHECK-NEXT:     %conv = glow_cpu.blocked_convolution %packed, %w, %b : (tensor<1x2x9x9x16xf32>, tensor<3x2x3x3x16x16xf32>, tensor<3x16xf32>) -> tensor<1x3x7x7x16xf32>
 // CHECK-NEXT:     %plain = glow_cpu.blocked_convolution %image, %iw, %ib strides [2, 2] : (tensor<1x3x9x9xf32>, tensor<2x3x1x1x16xf32>, tensor<2x16xf32>) -> tensor<1x2x5x5x16xf32>
@@ -26,9 +27,10 @@ func.func @blocked(%x: tensor<1x24x9x9xf32>, %w: tensor<3x2x3x3x16x16xf32>, %b: 
 // CHECK-NEXT:     %max = glow_cpu.blocked_max_pool %conv strides [2, 2] kernel [2, 2] ceil_mode true : (tensor<1x3x7x7x16xf32>) -> tensor<1x3x4x4x16xf32>
 // CHECK-NEXT:     %average = glow_cpu.blocked_avg_pool %conv strides [2, 2] pads [1, 1, 1, 1] kernel [3, 3] count_include_pad true : (tensor<1x3x7x7x16xf32>) -> tensor<1x3x4x4x16xf32>
 // CHECK-NEXT:     %unpacked = glow_cpu.unpack_channels %max channels 40 : (tensor<1x3x4x4x16xf32>) -> tensor<1x40x4x4xf32>
+// CHECK-NEXT:     %groups = glow_cpu.blocked_convolution %conv, %gw, %b group 3 : (tensor<1x3x7x7x16xf32>, tensor<3x1x3x3x16x16xf32>, tensor<3x16xf32>) -> tensor<1x3x5x5x16xf32>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
 
 // GENERIC: %packed = "glow_cpu.pack_channels"(%x) <{block = 16 : i64}> : (tensor<1x24x9x9xf32>) -> tensor<1x2x9x9x16xf32>
-// GENERIC: %plain = "glow_cpu.blocked_convolution"(%image, %iw, %ib) <{strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>}>
+// GENERIC: %plain = "glow_cpu.blocked_convolution"(%image, %iw, %ib) <{strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, group = 1 : i64}>

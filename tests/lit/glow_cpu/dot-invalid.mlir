@@ -51,3 +51,9 @@
 // CHECK: expected whole panels of the filter in each block of the bias, found filter tensor<3x2x1x1x1x4x4xi8> and bias tensor<1x8xi32>
 %x, %f, %b = "test.op"() : () -> (tensor<1x2x4x4x4xi8>, tensor<3x2x1x1x1x4x4xi8>, tensor<1x8xi32>)
 %y = glow_cpu.dot_convolution %x, %f, %b : (tensor<1x2x4x4x4xi8>, tensor<3x2x1x1x1x4x4xi8>, tensor<1x8xi32>) -> tensor<1x1x4x4x8xi32>
+
+// -----
+
+// CHECK: expected 2 groups of whole blocks, found filter tensor<3x1x1x1x4x4xi8> and bias tensor<3x4xi32>
+%x, %f, %b = "test.op"() : () -> (tensor<1x2x9x4xi8>, tensor<3x1x1x1x4x4xi8>, tensor<3x4xi32>)
+%y = glow_cpu.dot_convolution %x, %f, %b group 2 : (tensor<1x2x9x4xi8>, tensor<3x1x1x1x4x4xi8>, tensor<3x4xi32>) -> tensor<1x3x9x4xi32>

@@ -26,3 +26,12 @@ func.func @integers(%x: tensor<1x2x9x16xui8>, %q: tensor<1x2x9x16x!quant.uniform
 // CHECK-NEXT:   %y = glow_cpu.dot_convolution %x, %f, %b : (tensor<1x2x9x16xui8>, tensor<3x2x2x3x4x4xi8>, tensor<2x8xi32>) -> tensor<1x2x8x8xi32>
 // CHECK-NEXT:   %u = glow_cpu.dot_convolution %q, %p, %b {{.*}} -> tensor<1x2x8x8xi32>
 // CHECK-NEXT:   %z = glow_cpu.dot_matmul %v, %w columns 16 : (tensor<3x6xi16>, tensor<2x3x8x2xi16>) -> tensor<3x16xi32>
+
+// Two groups of one block of the input and one of the result each.
+func.func @groups(%x: tensor<1x2x9x4xui8>, %f: tensor<2x1x2x1x4x4xi8>, %b: tensor<2x4xi32>) {
+  %y = glow_cpu.dot_convolution %x, %f, %b group 2 : (tensor<1x2x9x4xui8>, tensor<2x1x2x1x4x4xi8>, tensor<2x4xi32>) -> tensor<1x2x8x4xi32>
+  func.return
+}
+
+// CHECK:      func.func @groups(
+// CHECK-NEXT:   %y = glow_cpu.dot_convolution %x, %f, %b group 2 : (tensor<1x2x9x4xui8>, tensor<2x1x2x1x4x4xi8>, tensor<2x4xi32>) -> tensor<1x2x8x4xi32>

@@ -53,6 +53,20 @@ func.func @plain(%x: tensor<1x12x4x4xf32>, %f: tensor<8x12x1x1xf32>) -> (tensor<
 
 // -----
 
+// Groups of whole blocks are one convolution.
+
+func.func @groups(%x: tensor<1x8x4x4xf32>) -> tensor<1x16x4x4xf32> {
+  %b = glow.splat value 0.0 : tensor<16xf32>
+  %w = glow.constant dense<0.5> : tensor<16x4x1x1xf32>
+  %0 = glow.convolution %x, %w, %b group 2 : (tensor<1x8x4x4xf32>, tensor<16x4x1x1xf32>, tensor<16xf32>) -> tensor<1x16x4x4xf32>
+  func.return %0 : tensor<1x16x4x4xf32>
+}
+
+// CHECK:      func.func @groups(
+// CHECK:      glow_cpu.blocked_convolution %{{.*}} group 2 : (tensor<1x2x4x4x4xf32>, tensor<4x1x1x1x4x4xf32>, tensor<4x4xf32>) -> tensor<1x4x4x4x4xf32>
+
+// -----
+
 // Convolutions with several paddings share one border. Whole blocks are joined as they are.
 
 func.func @branches(%x: tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32> {

@@ -140,6 +140,22 @@ func.func @erf_of_another_sum(%x: f32) -> (f32, f32) {
 
 // -----
 
+// So is the sum of one and an exponential: its power of two takes one shift.
+func.func @one_plus_exp(%x: vector<8xf32>) -> vector<8xf32> {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %e = math.exp %x : vector<8xf32>
+  %r = arith.addf %e, %one : vector<8xf32>
+  func.return %r : vector<8xf32>
+}
+// CHECK-LABEL: func.func @one_plus_exp
+// CHECK-NOT: math.exp
+// CHECK: arith.shli
+// CHECK-NOT: arith.shli
+// CHECK-NOT: arith.shrsi
+// CHECK: func.return
+
+// -----
+
 // An exponential of numbers between bounds needs no care for overflow: a shift and a sum make the
 // power of two.
 func.func @exp_between_bounds(%x: vector<8xf32>) -> vector<8xf32> {

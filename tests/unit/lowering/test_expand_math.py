@@ -39,8 +39,8 @@ func.func @f(%x: memref<{n}xf32>, %y: memref<{n}xf32>, %z: memref<{n}xf32>) {{
 }}
 """
 
-ONE_PLUS_ERF = """
-    %e = math.erf %a : {t}
+ONE_PLUS = """
+    %e = math.{name} %a : {t}
     %one = arith.constant {one} : {t}
     %r = arith.addf %one, %e : {t}
 """
@@ -60,8 +60,8 @@ def _call(name: str, operands: str, t: str) -> str:
         return f"dense<{x}>" if t != "f32" else str(x)
 
     match name:
-        case "one_plus_erf":
-            return ONE_PLUS_ERF.format(t=t, one=number(1.0))
+        case "one_plus_erf" | "one_plus_exp":
+            return ONE_PLUS.format(name=name.removeprefix("one_plus_"), t=t, one=number(1.0))
         case "exp_between_bounds":
             return BETWEEN_BOUNDS.format(t=t, low=number(-88.0), high=number(88.0))
         case _:
@@ -186,6 +186,15 @@ def test_one_plus_erf(fma: bool, rng: np.random.Generator):
     np.testing.assert_allclose(found[near], exact[near], rtol=6.6e-6 if fma else 8.2e-6)
     np.testing.assert_allclose(scalars, found, rtol=1e-6)
     assert (found[x < -40] == 0).all()
+
+
+@pytest.mark.parametrize("fma", [True, False])
+def test_one_plus_exp(fma: bool, rng: np.random.Generator):
+    """The sum overflows where it has to, and is one for all small powers."""
+    near = rng.uniform(-20, 88.8, 64_000).astype(np.float32)
+    near[:6] = 88.72283, 88.72284, 89, -80, -0.0, -np.inf
+    for x in (near, every_binade(rng, 64_000)):
+        check("one_plus_exp", lambda v: 1 + np.exp(v), 1.5, x, fma=fma)
 
 
 @pytest.mark.parametrize("fma", [True, False])

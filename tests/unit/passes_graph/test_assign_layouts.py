@@ -135,7 +135,7 @@ def test_groups(block: int, group: int):
     if group == 48:
         assert found["glow_cpu.blocked_depthwise_convolution"] == 1
     elif 48 // group % block == 0:
-        assert found["glow_cpu.blocked_convolution"] == 2 + group - (7 * 2 <= block)
+        assert found["glow_cpu.blocked_convolution"] == 3 - (7 * 2 <= block)
     else:
         assert found["glow.convolution"] >= 1
 

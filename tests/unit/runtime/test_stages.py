@@ -159,6 +159,8 @@ def test_invalid_ir_is_reported_with_the_pass(monkeypatch):
     message = r"after test-count \(stage stage\): glow\.add.*nonsense"
     with pytest.raises(glow.CompileError, match=message):
         glow.compile(graph(), FakeBackend(breaking))
+    with pytest.raises(glow.CompileError, match=message):
+        glow.compile(graph(), FakeBackend(breaking, Stage("later", "dce")))
     glow.compile(graph(), FakeBackend(breaking), verify=False)
     bulky = Stage("stage", "test-count{mode=break}", bulky=True)
     glow.compile(graph(), FakeBackend(bulky))

@@ -103,6 +103,8 @@ CASES: list[Case] = [
      windows(2, 2, (1, 0, 0, 1)) | {"kernel": (3, 2), "ceil_mode": True}),
     (BlockedConvolutionOp, floats((2, 2, 7, 5, 3), (3, 2, 3, 2, 3, 4), (3, 4)),
      {"strides": (2, 1), "dilations": (1, 2)}),
+    (BlockedConvolutionOp, floats((1, 6, 5, 3), (4, 3, 3, 3, 2), (4, 2)),
+     {"strides": (1,), "dilations": (1,), "group": 2}),
     (BlockedConvolutionOp, floats((1, 3, 7, 5), (2, 3, 3, 1, 4), (2, 4)),
      {"strides": (1, 2), "dilations": (2, 1)}),
     (BlockedDepthwiseConvolutionOp, [((1, 3, 7, 2), U8), ((3, 4, 2), I8), ((3, 2), I32)],

@@ -130,9 +130,10 @@ def test_profile(threads: int, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert ("thread 0 of 2" in kinds) == (threads == 2)
     assert "softmax" in kinds
     assert "before and after" in kinds
-    (line,) = (t for t in instructions.splitlines() if " relu2 " in t)
-    assert "+ relu" in line
-    assert " <- " in line
+    # which of the instructions are listed depends on their times
+    lines = [t for t in instructions.splitlines() if "+ relu" in t]
+    assert lines
+    assert all(" <- " in t for t in lines)
     slices = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
     assert {e["tid"] for e in slices} == set(range(threads))
     assert main([MODEL, "--profile"]) == 0
