@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, f64, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from ..elements import compute_type, storage_type
+from ..elements import compute_type, highest, lowest, storage_type
 from ..operator import Call, element_of, expect_float, expect_same_element, shape_of
 from ..quant import QuantizedType
 from ..scalar import Expr, Primitive, apply, convert, select
@@ -147,12 +147,12 @@ class FakeQuantizeOp(DataParallel):
     `(clamp(round(x / scale) + zero_point, least, greatest) - zero_point) * scale`, ties to even.
 
     Scale and zero point are operands, because a network learns them while it is trained. The result
-    is that of `glow.dequantize` after `glow.quantize` of at most 16 bits, to the bit. NaN gives the
-    least number. The derivative is that of `x` where `round(x / scale) + zero_point` needs no
-    clamping, else 0 (the straight-through estimator: Bengio et al., "Estimating or Propagating
-    Gradients Through Stochastic Neurons for Conditional Computation", 2013; Jacob et al.,
-    "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference",
-    2018, section 3). Scale and zero point have none.
+    is that of `glow.dequantize` after `glow.quantize` of at most 16 bits, to the bit, and of 32
+    bits without a zero point. NaN gives the least number. The derivative is that of `x` where
+    `round(x / scale) + zero_point` needs no clamping, else 0 (the straight-through estimator:
+    Bengio et al., "Estimating or Propagating Gradients Through Stochastic Neurons for Conditional
+    Computation", 2013; Jacob et al., "Quantization and Training of Neural Networks for Efficient
+    Integer-Arithmetic-Only Inference", 2018, section 3). Scale and zero point have none.
 
     ```mlir
     %r = glow.fake_quantize %x, %scale, %zero_point least -7 greatest 7
@@ -173,12 +173,8 @@ class FakeQuantizeOp(DataParallel):
     def result_element(cls, call: Call) -> Attribute:
         expect_float(call)
         low, high = call.int("least"), call.int("greatest")
-        bound = 2**_EXACT_IN_F32
-        if not -bound <= low < high <= bound:
-            raise call.fail(
-                f"expected a least integer below the greatest one, both of {_EXACT_IN_F32} bits, "
-                f"found {low} and {high}"
-            )
+        if not lowest(i32) <= low < high <= highest(i32):
+            raise call.fail(f"expected a least i32 below the greatest one, found {low} and {high}")
         return expect_same_element(call)
 
     @classmethod

@@ -438,6 +438,6 @@
 
 // -----
 
-// CHECK: 'glow.fake_quantize' op (%r): expected a least integer below the greatest one, both of 16 bits, found 7 and 7
+// CHECK: 'glow.fake_quantize' op (%r): expected a least i32 below the greatest one, found 7 and 7
 %x = "test.op"() : () -> tensor<4xf32>
 %r = glow.fake_quantize %x, %x, %x least 7 greatest 7 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
