@@ -60,6 +60,9 @@ class QuantizationAware:
                 raise GlowError(f"expected {name} of 8 or 4 bits, found {bits!r}")
         if not 0 < self.momentum <= 1:
             raise GlowError(f"expected a momentum above 0 and up to 1, found {self.momentum!r}")
+        if not isinstance(self.per_channel, bool):
+            found = self.per_channel
+            raise GlowError(f"expected per_channel to be True or False, found {found!r}")
         if not isinstance(self.keep_float, tuple):
             raise GlowError(f"expected a tuple of patterns to keep, found {self.keep_float!r}")
 
