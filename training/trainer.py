@@ -77,7 +77,7 @@ class Trainer:
         """
         self.network = network_of(model)
         self._optional: str | None = None
-        """What the names of states begin with that a checkpoint may lack."""
+        """The beginning of the names of states that a checkpoint may lack."""
         if quantization is not None:
             self.network = QuantizedNetwork(self.network, quantization, find_backend(backend))
             self._optional = RANGE
