@@ -200,7 +200,8 @@ class BatchNorm(Module):
         graph = x.graph
         mean, variance = (graph.parameter(p) for p in (self.running_mean, self.running_var))
         if graph.training:
-            mean, variance = self._of_batch(x, mean, variance)
+            with graph.for_training():
+                mean, variance = self._of_batch(x, mean, variance)
         weight, bias = (graph.parameter(p) for p in (self.weight, self.bias))
         return graph.node(BatchNormOp, x, weight, bias, mean, variance, epsilon=self.epsilon)
 
@@ -258,7 +259,10 @@ class Dropout(Module):
         self.rate = rate
 
     def __call__(self, x: Tensor) -> Tensor:
-        return f.dropout(x, self.rate) if x.graph.training and self.rate else x
+        if not (x.graph.training and self.rate):
+            return x
+        with x.graph.for_training():
+            return f.dropout(x, self.rate)
 
 
 class MultiHeadAttention(Module):

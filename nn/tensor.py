@@ -7,7 +7,8 @@ Python function of tensors is a description of a network.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -92,10 +93,27 @@ class Graph(Build):
         """The new values of parameters that change without a gradient, such as running means."""
         self.randoms = 0
         """The number of nodes that draw random numbers so far."""
+        self.only_for_training: set[Operation] = set()
+        """The nodes that the network does not have after training."""
+        self._aside = False
         self._names = dict(names or {})
 
     def append(self, op: Operation) -> None:
         self.block.add_op(op)
+        if self._aside:
+            self.only_for_training.add(op)
+
+    @contextmanager
+    def for_training(self) -> Iterator[None]:
+        """
+        Notes the nodes that are appended meanwhile as those that the network does not have after
+        training, such as the statistics of a batch. Quantization-aware training needs to know them.
+        """
+        before, self._aside = self._aside, True
+        try:
+            yield
+        finally:
+            self._aside = before
 
     def node(self, operator: type[Node], *operands: Tensor, **properties: Any) -> Tensor:
         """

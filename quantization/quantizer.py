@@ -61,7 +61,8 @@ class Quantizer:
         self.weights: dict[Node, tuple[Roles, QuantizedType | None]] = {}
         """Products to quantize, with the type of their constant weights, if they have such."""
 
-    def run(self) -> None:
+    def choose(self) -> None:
+        """Chooses products and values to quantize, with types, and leaves the graph as it is."""
         for node in each(self.nodes):
             self._consider(node)
         for node in each(self.nodes):
@@ -69,6 +70,9 @@ class Quantizer:
         if self.options.everything:
             for node in each(self.nodes):
                 self._consider_everything(node)
+
+    def run(self) -> None:
+        self.choose()
         for value in self._typed_in_order():
             self._insert(value)
         for node, (roles, weights) in self.weights.items():

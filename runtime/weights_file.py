@@ -39,9 +39,11 @@ DTYPES = {
     "ui16": ("U16", 2),
     "i8": ("I8", 1),
     "ui8": ("U8", 1),
+    "i4": ("I8", 1),
+    "ui4": ("U8", 1),
     "i1": ("BOOL", 1),
 }
-"""The name in the file, and the size in bytes, of each element type."""
+"""The name in the file, and the size in bytes, of each element type. 4 bits take a byte."""
 
 _HOLDERS = ("glow.constant", "glow_inst.weight", "vta.region")
 """Operations with constants, as their property `value`."""

@@ -6,6 +6,7 @@ from .callbacks import EarlyStopping
 from .data import Batches
 from .optimizers import SGD, Adam, AdamW, Optimizer, constant, cosine, linear
 from .processes import Processes
+from .quantized import QuantizationAware
 from .report import Report
 from .trainer import Trainer
 
@@ -17,6 +18,7 @@ __all__ = [
     "EarlyStopping",
     "Optimizer",
     "Processes",
+    "QuantizationAware",
     "Report",
     "Trainer",
     "constant",

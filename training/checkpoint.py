@@ -37,11 +37,12 @@ def write_checkpoint(
 
 
 def read_checkpoint(
-    path: Path, expected: Mapping[str, np.ndarray]
+    path: Path, expected: Mapping[str, np.ndarray], optional: str | None = None
 ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
     """
     Returns the arrays and numbers of a file. Raises GlowError for a file that is no checkpoint, or
-    one whose arrays have other names, shapes or dtypes than the `expected` ones.
+    one whose arrays have other names, shapes or dtypes than the `expected` ones. Those whose names
+    begin with `optional` may be there or not.
     """
     try:
         with safe_open(path, "numpy") as file:
@@ -51,7 +52,9 @@ def read_checkpoint(
         raise GlowError(f"{path}: cannot be read as a checkpoint: {error}") from error
     if _KEY not in metadata:
         raise GlowError(f"{path}: is no checkpoint of a training")
-    problems = [*_differences(arrays, expected)]
+    free = {n for n in {*arrays} ^ {*expected} if optional is not None and n.startswith(optional)}
+    compared = ({n: a for n, a in side.items() if n not in free} for side in (arrays, expected))
+    problems = _differences(*compared)
     if problems:
         shown = "".join(f"\n  {p}" for p in problems[:_MOST])
         more = f"\n  and {len(problems) - _MOST} more" if len(problems) > _MOST else ""

@@ -23,9 +23,11 @@ class Execution:
     that nothing is copied.
     """
 
-    def __init__(self, state: Mapping[str, np.ndarray], options: Mapping[str, Any]):
-        self.arrays = dict(state)
+    def __init__(self, state: Callable[[], Mapping[str, np.ndarray]], options: Mapping[str, Any]):
+        """`state` returns the first values of all states; a graph that is made may add some."""
+        self.arrays = dict(state())
         """The state by name, and sums of gradients."""
+        self._state = state
         self._spare: dict[str, np.ndarray] = {}
         self._options = options
         self._programs: dict[Hashable, tuple[ModuleOp, CompiledModel]] = {}
@@ -41,6 +43,7 @@ class Execution:
         shapes = tuple((a.shape, a.dtype) for a in (*inputs, *targets))
         if (key, shapes) not in self._programs:
             module = graph(inputs, targets, *arguments)
+            self.arrays = {**self._state(), **self.arrays}
             self._programs[key, shapes] = module, compile(module, **self._options)
         return self._programs[key, shapes]
 
@@ -56,7 +59,7 @@ class Execution:
 
     def restart(self, state: Mapping[str, np.ndarray]) -> None:
         """Takes another state. Programs have frozen parameters as constants: they are dropped."""
-        self.arrays = {name: state[name] for name in self.arrays if name in state}
+        self.arrays = dict(state)
         self._programs.clear()
 
     def feed(

@@ -44,12 +44,16 @@ class Network(Protocol):
         """Appends the network to a graph, which knows the values of parameters by name."""
         ...
 
+    def final_outputs(self, graph: Graph, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
+        """Appends the network as it is used after training, to a graph of constant parameters."""
+        return self.outputs(graph, inputs)
+
     def keep(self, values: Mapping[str, np.ndarray]) -> None:
         """Takes new values of parameters."""
         ...
 
 
-class BuiltNetwork:
+class BuiltNetwork(Network):
     """A module of `glow.nn`."""
 
     def __init__(self, module: Callable[..., Any]):
@@ -71,7 +75,7 @@ class BuiltNetwork:
             self.values[name] = parameter.array
 
 
-class ImportedNetwork:
+class ImportedNetwork(Network):
     """
     A model in any form that `glow.compile` takes. Its parameters are the constants of floats of at
     least one dimension that have names; means and variances of batch normalisations have no

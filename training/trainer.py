@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..errors import GlowError
 from ..frontend.onnx.export import export_onnx
+from ..interface.backend import find_backend
 from ..nn.functions import RANDOM
 from ..nn.tensor import Described, Graph, Tensor
 from .checkpoint import read_checkpoint, write_checkpoint
@@ -25,6 +26,7 @@ from .nonfinite import first_nonfinite
 from .optimizers import Optimizer
 from .processes import Processes
 from .progress import ProgressBar
+from .quantized import RANGE, QuantizationAware, QuantizedNetwork
 from .report import Report
 from .run_report import RunReport
 from .step import GRADIENT, LOSS, NEW, SHARE, Kind, Loss, Programs, random_state
@@ -53,6 +55,7 @@ class Trainer:
         backend: str = "cpu",
         threads: int = 1,
         processes: Processes | None = None,
+        quantization: QuantizationAware | None = None,
         **options: Any,
     ):
         """
@@ -66,11 +69,18 @@ class Trainer:
         - `backend`, `threads`, `options`: as `glow.compile` takes them.
         - `processes`: those that train together, each on its part of every batch. The parameters
           begin as those of the first one.
+        - `quantization`: how values are rounded in training and evaluation, as an integer program
+          rounds them. The graph of the trained network then has quantized types.
 
         Raises GlowError for a pattern that matches nothing, and what `glow.compile` raises for a
         model. Programs are compiled for the first batch of each shape.
         """
         self.network = network_of(model)
+        self._optional: str | None = None
+        """The beginning of the names of states that a checkpoint may lack."""
+        if quantization is not None:
+            self.network = QuantizedNetwork(self.network, quantization, find_backend(backend))
+            self._optional = RANGE
         left = frozen(self.network.trainable, freeze)
         self.trained = [n for n in self.network.values if n in self.network.trainable - left]
         if not self.trained:
@@ -86,7 +96,7 @@ class Trainer:
         self._stopped = False
         self._graphs = Programs(self.network, self.trained, loss, optimizer)
         options = {"backend": backend, "threads": threads, **options}
-        self._execution = Execution(self._graphs.state(), options)
+        self._execution = Execution(self._graphs.state, options)
         self._processes = processes
         if processes is not None:
             processes.copy_first(self._execution.arrays.values())
@@ -313,10 +323,9 @@ class Trainer:
 
         Raises GlowError for a file that is no checkpoint, or that of another network or optimizer.
         """
-        arrays, progress = read_checkpoint(Path(path), self._everything())
-        names = self.network.values
-        self.network.keep({name: arrays[name] for name in names})
-        self._execution.restart({**self._graphs.state(), **arrays})
+        arrays, progress = read_checkpoint(Path(path), self._everything(), self._optional)
+        self.network.keep(arrays)
+        self._execution.restart({name: arrays[name] for name in self._graphs.state()})
         self.step, self.epoch = progress["step"], progress["epoch"]
         self._batch, self.seed = progress["batch"], progress["seed"]
 
@@ -339,7 +348,7 @@ class Trainer:
         given = [graph.input(name, described) for name, described in inputs.items()]
         for name, array in self.network.values.items():
             graph.parameters[name] = graph.array(array, name)
-        outputs = self.network.outputs(graph, given)
+        outputs = self.network.final_outputs(graph, given)
         return graph.finish(outputs if then is None else {"output": then(*outputs.values())})
 
     def export(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerType, f64, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, f64, i32, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from ..elements import compute_type, storage_type
-from ..operator import Call, element_of, expect_float, shape_of
+from ..elements import compute_type, highest, lowest, storage_type
+from ..operator import Call, element_of, expect_float, expect_same_element, shape_of
 from ..quant import QuantizedType
 from ..scalar import Expr, Primitive, apply, convert, select
 from .base import DataParallel
@@ -138,6 +138,61 @@ def _centred(quantized: QuantizedType, zero_point: int) -> Expr:
     if quantized.storage.width.data <= _EXACT_IN_F32:
         return convert(X, real) - float(zero_point)
     return convert(convert(X, i64) - zero_point, real)
+
+
+@irdl_op_definition
+class FakeQuantizeOp(DataParallel):
+    """
+    The real number that the nearest quantized one represents:
+    `(clamp(round(x / scale) + zero_point, least, greatest) - zero_point) * scale`, ties to even.
+
+    Scale and zero point are operands, because a network learns them while it is trained. The result
+    is that of `glow.dequantize` after `glow.quantize` of at most 16 bits, to the bit, and of 32
+    bits without a zero point. NaN gives the least number. The derivative is that of `x` where
+    `round(x / scale) + zero_point` needs no clamping, else 0 (the straight-through estimator:
+    Bengio et al., "Estimating or Propagating Gradients Through Stochastic Neurons for Conditional
+    Computation", 2013; Jacob et al., "Quantization and Training of Neural Networks for Efficient
+    Integer-Arithmetic-Only Inference", 2018, section 3). Scale and zero point have none.
+
+    ```mlir
+    %r = glow.fake_quantize %x, %scale, %zero_point least -7 greatest 7
+      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "glow.fake_quantize"
+
+    input = operand_def()
+    scale = operand_def()
+    zero_point = operand_def()
+    least = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(-128, i64))
+    greatest = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(127, i64))
+    result = result_def()
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        expect_float(call)
+        low, high = call.int("least"), call.int("greatest")
+        if not lowest(i32) <= low < high <= highest(i32):
+            raise call.fail(f"expected a least i32 below the greatest one, found {low} and {high}")
+        return expect_same_element(call)
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        low, high = float(call.int("least")), float(call.int("greatest"))
+        return (clamped(cls._steps(), low, high) - Z) * Y
+
+    @staticmethod
+    def _steps() -> Expr:
+        """Returns the integer before it is clamped."""
+        return apply(Primitive.ROUND_EVEN, X / Y) + Z
+
+    @classmethod
+    def straight_through(cls, call: Call, seed: Expr) -> Expr:
+        """Returns what the derivative of a result gives to that of `x`, and the reverse."""
+        low, high = float(call.int("least")), float(call.int("greatest"))
+        above = select(cls._steps() >= low, seed, 0.0)
+        return select(cls._steps() <= high, above, 0.0)
 
 
 @irdl_op_definition

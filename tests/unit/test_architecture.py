@@ -39,8 +39,8 @@ ALLOWED = {
     },
     "nn": {"glow_dialects", "passes", "semantics"},
     "training": {
-        *("frontend", "glow_dialects", "interface", "nn", "passes", "runtime", "semantics"),
-        *("compiled_model", "compiler", "loading", "model_forms"),
+        *("frontend", "glow_dialects", "interface", "nn", "passes", "quantization", "runtime"),
+        *("compiled_model", "compiler", "loading", "model_forms", "semantics"),
     },
     "tools": EVERYTHING
     | {"", "checks", "compiled_model", "compiler", "context", "diagnostics", "loading", "parsing"}

@@ -14,6 +14,7 @@ from ...glow_dialects.glow.base import DataParallel
 from ...glow_dialects.glow.logic import BitcastOp, CastOp, SelectOp, ShiftLeftOp, ShiftRightOp
 from ...glow_dialects.glow.quantization import (
     DequantizeOp,
+    FakeQuantizeOp,
     QuantizeOp,
     RescaleOp,
     StorageCastOp,
@@ -125,6 +126,14 @@ def quantize(draw: Draw) -> Iterator[Case]:
 def dequantize(draw: Draw) -> Iterator[Case]:
     for shape in _conversion_shapes(draw):
         yield draw.case(shape, result=shape)
+
+
+@cases(FakeQuantizeOp, rows=[Row((e,)) for e in FLOATS])
+def fake_quantize(draw: Draw) -> Iterator[Case]:
+    for shape in draw.some(SHAPES, 2):
+        scales = draw.rng.uniform(0.05, 0.5, shape)
+        zero_points = draw.rng.integers(-9, 9, shape)
+        yield draw.case(shape, shape, shape, arrays={1: scales, 2: zero_points})
 
 
 @cases(

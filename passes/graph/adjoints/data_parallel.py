@@ -112,7 +112,7 @@ def _derivatives_of(node: DataParallel, wanted: AbstractSet[int]) -> dict[int, E
     return derivatives([node.scalar(node.call)], elements, result, wanted)
 
 
-def _computed(
+def computed(
     node: DataParallel, expr: Expr, seed: SSAValue, element: Attribute, build: Build
 ) -> SSAValue:
     """Returns an expression of the node's operands and a seed; 16-bit floats compute in f32."""
@@ -130,7 +130,7 @@ def data_parallel_adjoint(
 ) -> Mapping[int, SSAValue]:
     found = _derivatives_of(node, wanted)
     return {
-        i: _computed(node, expr, seed, element_of(node.operands[i].type), build)
+        i: computed(node, expr, seed, element_of(node.operands[i].type), build)
         for i, expr in found.items()
     }
 
@@ -142,6 +142,6 @@ def data_parallel_tangent(
     total: SSAValue | None = None
     element = element_of(node.results[0].type)
     for i, expr in _derivatives_of(node, tangents.keys()).items():
-        part = _computed(node, expr, tangents[i], element, build)
+        part = computed(node, expr, tangents[i], element, build)
         total = part if total is None else build(AddOp, total, part)
     return total

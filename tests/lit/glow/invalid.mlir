@@ -435,3 +435,9 @@
 %x = "test.op"() : () -> tensor<4xf32>
 %i = "test.op"() : () -> tensor<4xi32>
 %r = glow.multiply_add %x, %x, %i : (tensor<4xf32>, tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.fake_quantize' op (%r): expected a least i32 below the greatest one, found 7 and 7
+%x = "test.op"() : () -> tensor<4xf32>
+%r = glow.fake_quantize %x, %x, %x least 7 greatest 7 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

@@ -13,6 +13,8 @@ func.func @quantization(%x: tensor<2x4xf32>, %h: tensor<4xf16>, %p: tensor<1x2x4
   %stored = glow.storage_cast %q : (tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<2x4xi8>
   %taken = glow.storage_cast %stored : (tensor<2x4xi8>) -> tensor<2x4x!quant.uniform<i8:f32, 0.25>>
   %largest = glow.max_pool %p kernel [2] strides [2] : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>
+  %fake = glow.fake_quantize %x, %x, %x least -7 greatest 7 : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %byte = glow.fake_quantize %h, %h, %h : (tensor<4xf16>, tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
   func.return
 }
 
@@ -34,6 +36,8 @@ func.func @products(%x: tensor<2x4x!quant.uniform<u8:f32, 0.05:3>>, %w: tensor<3
 // CHECK-NEXT:     %stored = glow.storage_cast %q : (tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<2x4xi8>
 // CHECK-NEXT:     %taken = glow.storage_cast %stored : (tensor<2x4xi8>) -> tensor<2x4x!quant.uniform<i8:f32, 0.25>>
 // CHECK-NEXT:     %largest = glow.max_pool %p kernel [2] strides [2] : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>
+// CHECK-NEXT:     %fake = glow.fake_quantize %x, %x, %x least -7 greatest 7 : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT:     %byte = glow.fake_quantize %h, %h, %h : (tensor<4xf16>, tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.func @products(

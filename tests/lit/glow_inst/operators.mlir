@@ -69,6 +69,7 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
   glow_inst.reduce_prod @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
   glow_inst.quantize @out %q, @in %a : memref<2x3x!quant.uniform<i8:f32, 0.05:3>>, memref<2x3xf32>
   glow_inst.dequantize @out %a, @in %q : memref<2x3xf32>, memref<2x3x!quant.uniform<i8:f32, 0.05:3>>
+  glow_inst.fake_quantize @out %a, @in %b, @in %b, @in %b least -7 greatest 7 : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
   glow_inst.multiply_add @out %a, @in %b, @in %fw, @in %b : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
   glow_inst.bitcast @out %a, @in %b : memref<2x3xf32>, memref<2x3xf32>
   func.return
@@ -140,6 +141,7 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
 // CHECK-NEXT:     glow_inst.reduce_prod @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.quantize @out %q, @in %a : memref<2x3x!quant.uniform<i8:f32, 0.05:3>>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.dequantize @out %a, @in %q : memref<2x3xf32>, memref<2x3x!quant.uniform<i8:f32, 0.05:3>>
+// CHECK-NEXT:     glow_inst.fake_quantize @out %a, @in %b, @in %b, @in %b least -7 greatest 7 : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.multiply_add @out %a, @in %b, @in %fw, @in %b : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.bitcast @out %a, @in %b : memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     func.return

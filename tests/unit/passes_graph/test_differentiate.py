@@ -79,8 +79,8 @@ REASONS = {
     "fused_embedding_bag": "the rows of its table are bytes, with a scale and an offset in them",
 }
 """Operators that have no rule."""
-WITHOUT = {*REASONS, "block_quantized_matmul"}
-"""Operators whose examples cannot be differentiated, or do not exist in f64."""
+WITHOUT = {*REASONS, "block_quantized_matmul", "fake_quantize"}
+"""Operators whose examples cannot be differentiated, do not exist in f64, or have another rule."""
 _ABOVE = {"acosh": 1.1}
 """The lower ends of the intervals in which functions are defined, if they are not below 1."""
 
@@ -165,6 +165,30 @@ def test_compiled_gradients_of_a_network() -> None:
     for info, value in zip(model.get_outputs(), found, strict=True):
         scale = np.abs(expected[info.name]).max()
         np.testing.assert_allclose(value, expected[info.name], rtol=1e-4, atol=1e-4 * scale)
+
+
+def test_fake_quantization_passes_derivatives_straight_through(rng: np.random.Generator) -> None:
+    """They pass where the rounded number needs no clamping; the parameters have none."""
+    shape = "tensor<5x17xf32>"
+    text = f"%r = glow.fake_quantize %x, %s, %z least -7 greatest 8 : ({shape}, {shape}, {shape})"
+    module = _function(f"{text} -> {shape}")
+    s = rng.uniform(0.1, 0.3, (5, 1)).repeat(17, 1).astype(np.float32)
+    z = rng.integers(-3, 4, (5, 1)).repeat(17, 1).astype(np.float32)
+    x = (rng.standard_normal((5, 17)) * 2).astype(np.float32)
+    seed = rng.standard_normal((5, 17)).astype(np.float32)
+    steps = np.rint(x / s) + z
+    want = np.where((steps >= -7) & (steps <= 8), seed, 0)
+    assert 0 < np.count_nonzero(want) < want.size
+    feeds = {"x": x, "s": s, "z": z}
+    for backend in ("interpreter", "cpu"):
+        reverse = differentiated(module, seed=True)
+        found = run(reverse, {**feeds, "seed.out": seed}, backend)
+        np.testing.assert_array_equal(found["grad.x"], want)
+        assert not found["grad.s"].any()
+        assert not found["grad.z"].any()
+        forward = differentiated(module, mode="jvp", wrt=("x",))
+        found = run(forward, {**feeds, "tangent.x": seed}, backend)
+        np.testing.assert_array_equal(found["tangent.out"], want)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.quantization import (
     DequantizeOp,
+    FakeQuantizeOp,
     QuantizeOp,
     RescaleOp,
     StorageCastOp,
@@ -78,6 +79,21 @@ def test_dequantize(rng: np.random.Generator):
         found = run(DequantizeOp, [t], [q])
         want = np.array([int(v) - zero_point for v in q], np.float32) * np.float32(scale)
         np.testing.assert_array_equal(found, want)
+
+
+def test_fake_quantize_is_dequantize_after_quantize(rng: np.random.Generator):
+    """The numbers are equal to the bit: signs of zeros, ties, and what saturates included."""
+    for t in (t for t in TYPES if t.bitwidth <= 16):
+        (scale,), (zero_point,) = t.scale_values(), t.zero_point_values()
+        low, high = t.storage_min.data, t.storage_max.data
+        special = [0.0, -0.0, np.inf, -np.inf, np.nan, 3e38, -1e-30]
+        ties = (np.arange(low - 2, high + 2) - zero_point + 0.5) * np.float32(scale)
+        far = rng.standard_normal(257) * 2 * (high - low) * scale
+        x = np.concatenate([special, ties[:600], far]).astype(np.float32)
+        want = run(DequantizeOp, [t], [run(QuantizeOp, [f32], [x], t)])
+        parameters = [np.full_like(x, scale), np.full_like(x, zero_point)]
+        found = run(FakeQuantizeOp, [f32] * 3, [x, *parameters], least=low, greatest=high)
+        np.testing.assert_array_equal(found.view(np.int32), want.view(np.int32))
 
 
 def test_storage_cast(rng: np.random.Generator):
