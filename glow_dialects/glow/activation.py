@@ -175,7 +175,8 @@ class ErfOp(FloatUnary):
 @irdl_op_definition
 class GeluOp(FloatUnary):
     """
-    Gaussian error linear unit (Hendrycks and Gimpel 2016), exact or with the tanh approximation.
+    Gaussian error linear unit (Hendrycks and Gimpel 2016), exact or with the tanh approximation
+    `x * (1 + tanh(u)) / 2`, which is `x / (1 + exp(-2 * u))`.
 
     ```mlir
     %r = glow.gelu %x approximate true : (tensor<4xf32>) -> tensor<4xf32>
@@ -189,7 +190,8 @@ class GeluOp(FloatUnary):
     @classmethod
     def scalar(cls, call: Call) -> Expr:
         if call.get("approximate"):
-            return 0.5 * X * (1.0 + tanh(_SQRT_2_OVER_PI * (X + 0.044715 * X * X * X)))
+            factor = -2.0 * _SQRT_2_OVER_PI
+            return X / (1.0 + exp(X * (factor + 0.044715 * factor * (X * X))))
         return 0.5 * X * (1.0 + erf(X * _SQRT_HALF))
 
 
