@@ -20,7 +20,7 @@ from math import prod
 from xdsl.dialects.builtin import i1
 
 from ....glow_dialects.elements import compute_type, is_float
-from ....glow_dialects.formula.quotients import split_loops
+from ....glow_dialects.formula.quotients import Halves, split_loops
 from ....glow_dialects.formula.ranges import interval
 from ....glow_dialects.formula.segments import Segment, segments
 from ....glow_dialects.formula.statement import (
@@ -135,7 +135,7 @@ class _Builder:
         k, value = self._k, self._prepared(whole, loops)
         dims = [self._dim(loop) for loop in loops]
         starts = zip(stage.places, segment.starts, strict=True)
-        place = [self._index(halves.get(p, (p,))) + s for p, s in starts]
+        place = [self._index(p, halves) + s for p, s in starts]
         reduction = _reduction_in(value)
         body = Expressions(value, self._access, reduction)
         if k.stores_as_is and _moves(value, body, k.result[place]):
@@ -149,12 +149,11 @@ class _Builder:
             self._dims[loop] = Dim(loop.name, loop.size)
         return self._dims[loop]
 
-    def _index(self, loops: Sequence[Loop | None]) -> Affine:
-        """Returns the number of the point of loops inside of each other."""
+    def _index(self, loop: Loop | None, halves: Halves) -> Affine:
+        """Returns the value of a loop variable, of which there may be halves."""
         found = Affine()
-        for loop in loops:
-            if loop is not None:
-                found = found * loop.size + self._dim(loop)
+        for part in () if loop is None else halves.get(loop, (loop,)):
+            found = found * part.size + self._dim(part)
         return found
 
     def _place(self, stage: Stage) -> list[Index]:
