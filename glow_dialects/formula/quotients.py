@@ -9,22 +9,20 @@ affine.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from ..scalar import Primitive
 from .statement import (
     Apply,
     Constant,
-    Convert,
     IndexOp,
     Loop,
     LoopValue,
     NumberKind,
     Read,
-    Reduce,
     Stage,
     Term,
     walk,
+    with_parts,
 )
 
 Halves = Mapping[Loop, tuple[Loop, Loop]]
@@ -82,17 +80,8 @@ class _Split:
                 return self._part(term, *found)
             case LoopValue():
                 return self._whole(term) if term.loop in self._halves else term
-            case Read():
-                outside = None if term.outside is None else self.visit(term.outside)
-                return replace(term, indices=tuple(map(self.visit, term.indices)), outside=outside)
-            case Apply():
-                return replace(term, arguments=tuple(map(self.visit, term.arguments)))
-            case Convert():
-                return replace(term, operand=self.visit(term.operand))
-            case Reduce():
-                return replace(term, body=self.visit(term.body))
-            case Constant():
-                return term
+            case _:
+                return with_parts(term, self.visit)
 
     def _part(self, term: Apply, loop: Loop, divisor: int) -> Term:
         """Returns a quotient or a rest of a loop variable; one that is always 0 as a constant."""

@@ -36,6 +36,7 @@ from .statement import (
     affine,
     points,
     walk,
+    with_parts,
 )
 
 _MOST_SEGMENTS = 64
@@ -244,10 +245,6 @@ class _Change:
                 start = Constant(NumberKind.INTEGER, term.at, first)
                 value = replace(term, loop=loop)
                 return Apply(NumberKind.INTEGER, term.at, Primitive.ADD, (value, start))
-            case Read():
-                indices = tuple(map(self.visit, term.indices))
-                outside = None if term.outside is None else self.visit(term.outside)
-                return replace(term, indices=indices, outside=outside)
             case Apply():
                 return _applied(replace(term, arguments=tuple(map(self.visit, term.arguments))))
             case Convert():
@@ -258,7 +255,7 @@ class _Change:
                 over = tuple(map(inside.loop, term.over))
                 return _reduced(replace(term, over=over, body=inside.visit(term.body)))
             case _:
-                return term
+                return with_parts(term, self.visit)
 
 
 def _applied(term: Apply) -> Term:

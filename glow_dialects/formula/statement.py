@@ -9,8 +9,8 @@ numpy, the default kernel, counts of work, and rules about dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from math import prod
@@ -188,6 +188,23 @@ def walk(term: Term) -> Iterator[Term]:
     yield term
     for part in term.parts:
         yield from walk(part)
+
+
+def with_parts(term: Term, change: Callable[[Term], Term]) -> Term:
+    """Returns a term with `change` applied to the terms that it consists of."""
+    match term:
+        case Read():
+            indices = tuple(map(change, term.indices))
+            outside = None if term.outside is None else change(term.outside)
+            return replace(term, indices=indices, outside=outside)
+        case Apply():
+            return replace(term, arguments=tuple(map(change, term.arguments)))
+        case Convert():
+            return replace(term, operand=change(term.operand))
+        case Reduce():
+            return replace(term, body=change(term.body))
+        case Constant() | LoopValue():
+            return term
 
 
 def points(loops: tuple[Loop, ...]) -> int:

@@ -26,6 +26,7 @@ from ....glow_dialects.formula.statement import (
     Stage,
     Statement,
     Term,
+    with_parts,
 )
 from ....glow_dialects.scalar import Expr, Primitive, fold
 from .partials import PARTIALS
@@ -79,20 +80,12 @@ class _Split:
 
     def _term(self, term: Term) -> Term:
         match term:
-            case Read():
-                source = term.source
-                indices = tuple(map(self.term, term.indices))
-                outside = None if term.outside is None else self.term(term.outside)
-                new = self._stages[source] if isinstance(source, Stage) else source
-                return replace(term, source=new, indices=indices, outside=outside)
-            case Apply():
-                return replace(term, arguments=tuple(map(self.term, term.arguments)))
-            case Convert():
-                return replace(term, operand=self.term(term.operand))
+            case Read(source=Stage() as source):
+                return with_parts(replace(term, source=self._stages[source]), self.term)
             case Reduce():
                 return self._reduction(term)
             case _:
-                return term
+                return with_parts(term, self.term)
 
     def _reduction(self, term: Reduce) -> Read:
         loops = tuple(

@@ -22,6 +22,7 @@ from ....glow_dialects.formula.statement import (
     Reduce,
     Stage,
     Term,
+    with_parts,
 )
 from ....glow_dialects.formula.syntax import (
     Binary,
@@ -69,19 +70,10 @@ def substituted(term: Term, loops: Mapping[Loop, Term]) -> Term:
         case LoopValue():
             return loops.get(term.loop, term)
         case Read():
-            return _read_inside(replace(term, indices=_all(term.indices, loops)))
-        case Apply():
-            return replace(term, arguments=_all(term.arguments, loops))
-        case Convert():
-            return replace(term, operand=substituted(term.operand, loops))
-        case Reduce():
-            return replace(term, body=substituted(term.body, loops))
-        case Constant():
-            return term
-
-
-def _all(terms: Sequence[Term], loops: Mapping[Loop, Term]) -> tuple[Term, ...]:
-    return tuple(substituted(t, loops) for t in terms)
+            indices = tuple(substituted(t, loops) for t in term.indices)
+            return _read_inside(replace(term, indices=indices))
+        case _:
+            return with_parts(term, lambda part: substituted(part, loops))
 
 
 def _read_inside(read: Read) -> Read:
