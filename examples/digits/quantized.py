@@ -6,8 +6,8 @@ held-out digits beside that of the float network and of quantization after train
 
 The float network is trained first. Quantization-aware training continues from its parameters, with
 a lower rate. Quantization after training minimises the squared errors of activations on training
-images and of weights, which is the best of its methods here. Weights have one scale for each output
-channel, or with `--per-tensor` one for all. All integer networks are compiled.
+images and of weights; no other of its methods is better here. Weights have one scale for each
+output channel, or with `--per-tensor` one for all. All integer networks are compiled.
 """
 
 from __future__ import annotations
