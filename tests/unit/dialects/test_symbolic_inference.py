@@ -94,7 +94,10 @@ def add_computation(n: Network, x: SSAValue, choice: Choice) -> SSAValue:
             return n.node(ReduceMeanOp, x, axes=[d], keep_dims=bool(k % 2))
         case 8 if len(shape) == 4:
             return n.node(MaxPoolOp, x, **spatial)
-        case 9 if len(shape) == 4 and isinstance(shape[1], int):
+        case 9 if len(shape) == 4:
+            if not isinstance(shape[1], int):
+                # a branch of its own for symbols would give another graph for the bound sizes
+                raise VerifyException("the splat of the weights needs a number of channels")
             del spatial["kernel"]
             # the text of larger constants names their place in memory
             weights, bias = (
