@@ -37,8 +37,8 @@ def network(rng: np.random.Generator, inner: int = 64) -> onnx.ModelProto:
 @pytest.mark.parametrize(("storage", "most"), [("u4", 0.12), ("u8", 0.008)])
 def test_compiled(storage: str, most: float, rng: np.random.Generator) -> None:
     """
-    Compares with the interpreter, which does not round inputs; the tolerance is that of rounding
-    them, in the root of the mean square.
+    Compares with the interpreter, which does not round inputs. Rounding them to 8 bits changes the
+    results of each product by about 0.6 %, in the root of the mean square.
     """
     model = network(rng)
     x = rng.normal(size=(3, 64)).astype(np.float32)
@@ -50,7 +50,7 @@ def test_compiled(storage: str, most: float, rng: np.random.Generator) -> None:
     exact, wide = (interpret(m, [x])["y"] for m in (module, load_model(model)))
     (found,) = glow.compile(model, weights=storage, group=32, cache=False)(x)
     size = np.sqrt(np.square(wide).mean())
-    assert np.sqrt(np.square(found - exact).mean()) < (1e-2 if storage == "u4" else 1e-4) * size
+    assert np.sqrt(np.square(found - exact).mean()) < (2e-2 if storage == "u4" else 1e-4) * size
     assert np.sqrt(np.square(found - wide).mean()) < 2 * most * size
 
 
