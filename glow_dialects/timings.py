@@ -246,6 +246,11 @@ class Timings:
     """The same for keys as they are, all at once."""
     least_packed_queries: int = 16
     """Positions of a query that repay packing keys and values into panels."""
+    masked_keys: int = 96
+    """
+    Keys of a block, at most, where a mask may hide whole blocks, if there are more than two: twice
+    the positions of a query that meet it.
+    """
     least_packed_steps: int = 16
     """Steps of a recurrent layer that repay packing its weights into panels."""
     rows_ahead: int = 16

@@ -86,7 +86,9 @@ class AttentionOp(_Attention):
 class MaskedAttentionOp(_Attention):
     """
     Attention with a mask [images, heads, query positions, key positions] that is added to the
-    operand of the softmax. A position does not count where the mask is negative infinity.
+    operand of the softmax. A position does not count where the mask is negative infinity. Where a
+    row has other positions, those whose mask is below half of the least number may be left out,
+    even if their scores or values are not numbers.
 
     ```mlir
     %r = glow.masked_attention %q, %k, %v, %mask scale 0.5

@@ -2,11 +2,13 @@
 The algorithm of attention.
 
 Many rows of a query meet the keys in blocks, as in FlashAttention (Dao et al. 2022): no more than a
-block of scores is in memory, and what was summed is scaled down when a larger score appears.
+block of scores is in memory, and what was summed is scaled down when a larger score appears. Blocks
+that a mask hides, such as later positions, cost nothing but a look at the mask.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from math import inf
@@ -148,7 +150,8 @@ class _Packed:
         self.width = balanced_panel(k.machine, lanes, self.columns)
         count = queries_together(rows)
         row_bytes = element_bytes(element) * self.width
-        self.together = keys_together(k.machine, self.keys, row_bytes, self.key_width)
+        is_masked = len(k.operands) > 3
+        self.together = keys_together(k.machine, self.keys, row_bytes, self.key_width, is_masked)
         self.key_panels = self._panels(self.keys, self.key_width, inner)
         self.value_panels = self._panels(self.columns, self.width, self.keys)
         self.query = k.scratch((count, inner), element)
@@ -185,12 +188,8 @@ class _Packed:
         k.map([row], self.former[[row]], (), Expr.constant(first, self.head.element))
         k.fill(self.share, 0)
         k.fill(self.sums, 0)
-        blocks, rest = divmod(self.keys, self.together)
-        block = Dim("c", blocks)
-        with k.repeat(block):
-            self._add_block(rows, affine(block), self.together)
-        if rest:
-            self._add_block(rows, affine(blocks), rest)
+        add = self._add_visible_blocks if k.operands[3:] else self._add_blocks
+        add(rows)
         quotient = [self.sums[[row, d]], self.share[[row]]]
         k.finish([row, d], self.head.place(i, d), quotient, _kept(k, X / Y, Y > 0))
 
@@ -204,6 +203,54 @@ class _Packed:
             place = self.head.place(i, p * self.width + lane)
             result = _kept(k, X * Y, Y < inf)
             k.reduce([row, lane], [j], self._means(row, j, p, lane, j), place, [share], result)
+
+    def _blocks(self) -> Iterator[tuple[int, Dim, int]]:
+        """
+        Yields the number of the first of some blocks, their loop variable, and the keys of each.
+        """
+        blocks, rest = divmod(self.keys, self.together)
+        yield 0, Dim("c", blocks), self.together
+        if rest:
+            yield blocks, Dim("c", 1), rest
+
+    def _add_blocks(self, rows: Rows) -> None:
+        """Adds what all blocks of keys give."""
+        for first, block, keys in self._blocks():
+            with self.k.repeat(block):
+                self._add_block(rows, affine(block) + first, keys)
+
+    def _add_visible_blocks(self, rows: Rows) -> None:
+        """
+        Adds what those blocks of keys give that the mask does not hide from all rows: half of them
+        where positions see no later ones.
+        """
+        k, visible = self.k, self._visible(rows)
+        for first, block, keys in self._blocks():
+            listed = k.list_nonzeros(block, visible[[affine(block) + first]])
+            with k.repeat_listed(listed, 1) as (each,):
+                self._add_block(rows, affine(each) + first, keys)
+
+    def _visible(self, rows: Rows) -> View:
+        """
+        Returns for each block of keys whether some row sees one of them: 0 if not. A row without
+        any visible key needs all blocks, since its result is NaN or the mean of all values.
+        """
+        k, (i,), row, element = self.k, rows.place, rows.row, self.head.element
+        count = -(-self.keys // self.together)
+        masks, visible = k.scratch((row.size, count), element), k.scratch((count,), element)
+        for first, block, keys in self._blocks():
+            j, at = Dim("j", keys), affine(block) + first
+            (mask,) = self.head.mask(i, at * self.together + j)
+            largest = total(Combine.MAXIMUM, element, mask)
+            k.map([row, block], masks[[row, at]], (), X, [j], largest)
+        block, best = Dim("c", count), self.peak[[row]]
+        k.map([row], best, (), X, [block], total(Combine.MAXIMUM, element, masks[[row, block]]))
+        hidden, one = least_finite(element) / 2, Expr.constant(1, element)
+        sees = select(X <= hidden, select(Y <= hidden, one, 0), one)
+        reads = masks[[row, block]], best
+        some = Reduction(Combine.MAXIMUM, element, reads, Body((sees,), (element,)))
+        k.map([block], visible[[block]], (), X, [row], some)
+        return visible
 
     def _add_block(self, rows: Rows, block: Affine, keys: int) -> None:
         """Adds what a block of keys gives, and scales what was summed to the largest score."""

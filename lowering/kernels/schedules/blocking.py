@@ -52,12 +52,18 @@ def repays_packed_keys(rows: int) -> bool:
     return rows >= TIMINGS.least_packed_queries
 
 
-def keys_together(machine: MachineDescription, keys: int, row_bytes: int, width: int) -> int:
+def keys_together(
+    machine: MachineDescription, keys: int, row_bytes: int, width: int, is_masked: bool
+) -> int:
     """
     Returns how many of `keys` keys are a block, in panels of `width` keys: the part of a panel of
-    their values, with rows of `row_bytes`, takes half of the first cache. Blocks are about equal.
+    their values, with rows of `row_bytes`, takes half of the first cache. Many masked keys have
+    smaller blocks, which are hidden more often. Blocks are about equal.
     """
-    most = max(width, machine.l1_bytes // 2 // row_bytes)
+    most = machine.l1_bytes // 2 // row_bytes
+    if is_masked and keys > 2 * TIMINGS.masked_keys:
+        most = min(most, TIMINGS.masked_keys)
+    most = max(width, most)
     blocks = -(-keys // most)
     return keys if blocks <= 1 else -(-keys // (blocks * width)) * width
 

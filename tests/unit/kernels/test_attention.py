@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glow
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
@@ -70,6 +71,53 @@ def test_first_keys_do_not_count(low: float):
     mask = np.zeros((n, heads, rows, columns), np.float32)
     mask[..., :290] = low
     check(MaskedAttentionOp, *operands(BLOCKS, np.float32), mask, scale=0.4)
+
+
+HIDING = (2, 101, 307, 2, 5, 17)
+"""Four blocks of masked keys, the last one shorter, and three of rows."""
+
+
+def hiding_mask(kind: str, low: float) -> np.ndarray:
+    """Returns a mask that hides most blocks of keys from most rows."""
+    n, rows, columns, heads, *_ = HIDING
+    i, j = np.arange(rows)[:, None] + columns - rows, np.arange(columns)
+    hidden = {
+        "causal": j > i,
+        "window": abs(i - j) > 5,
+        "padding": np.broadcast_to(j > 99, (rows, columns)),
+        "none": np.zeros((rows, columns), bool),
+    }
+    mask = random(3, n, heads, rows, columns)
+    mask[:, :, hidden[kind]] = low
+    return mask
+
+
+@pytest.mark.parametrize("kind", ["causal", "window", "padding", "none"])
+@pytest.mark.parametrize("low", [-np.inf, np.finfo(np.float32).min, -1e4])
+def test_masks_that_hide_blocks(kind: str, low: float):
+    mask = hiding_mask(kind, low)
+    without = mask.copy()
+    without[:, :, ::9] = np.finfo(np.float32).min  # rows that see no key have the mean of all
+    given = operands(HIDING, np.float32)
+    check_all(MaskedAttentionOp, [[*given, mask], [*given, without]], scale=0.4)
+
+
+def test_hidden_blocks_are_not_read():
+    mask, (query, key, value) = hiding_mask("window", -np.inf), operands(HIDING, np.float32)
+    seen = np.isfinite(mask).any((0, 1, 2))
+    assert not seen[:100].any()
+    key[:, :96], value[:, :96] = np.nan, np.inf
+    given = query, key, value, mask
+    types = [with_shape(f32, a.shape) for a in given]
+    module = one_node(MaskedAttentionOp, types, scale=0.4)
+    (found,) = glow.compile(module, cache=False)(*given)
+    assert np.isfinite(found).all()
+
+
+def test_nan_in_a_mask_that_hides():
+    mask = hiding_mask("causal", -np.inf)
+    mask[0, 1, 3, 300] = np.nan
+    check(MaskedAttentionOp, *operands(HIDING, np.float32), mask, scale=0.4)
 
 
 @pytest.mark.parametrize("rows", [1, 5, 37])
