@@ -126,7 +126,7 @@ class CpuCompilation:
             nonlocal arena
             for module in _llvm_modules(self._stages):
                 arena = max(arena, arena_bytes(module))
-                for functions in _functions_of_objects(module):
+                for functions in functions_of_objects(module):
                     yield translate_functions(functions)
             if self._options.threads > 1:
                 yield llvm_text(self._target.triple)
@@ -242,7 +242,7 @@ def _tell(stages: Modules, objects: list[bytes], jobs: Sequence[Future[bytes]]) 
     stages.progress(Progress("llvm", len(objects), total))
 
 
-def _functions_of_objects(module: ModuleOp) -> list[list[FuncOp]]:
+def functions_of_objects(module: ModuleOp) -> list[list[FuncOp]]:
     """
     Returns the functions of each object: a kernel has one of its own, because other programs have
     the same kernel; the program and its entry share one. Each object has the internal functions
