@@ -31,6 +31,7 @@ from ...glow_dialects.glow.machine import MACHINE
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import KERNELS
 from ...passes.visited_operation import each
+from ..target import ALWAYS_INLINE
 from ..threads import BARRIER
 from . import arithmetic, control, conversions, memory, products, vectors
 from .control import make_call
@@ -46,8 +47,6 @@ PROGRAM = "glow_program"
 _NOALIAS = DictionaryAttr({"llvm.noalias": UnitAttr()})
 _NO_ATTRIBUTES = DictionaryAttr({})
 _EXTERNAL, _INTERNAL = llvm.LinkageAttr("external"), llvm.LinkageAttr("internal")
-ALWAYS_INLINE = "alwaysinline"
-"""LLVM's attribute of functions that it inlines."""
 _ALWAYS_INLINE = ArrayAttr([StringAttr(ALWAYS_INLINE)])
 INLINED: Mapping[str, Attribute] = {"llvm.linkage": _INTERNAL, "passthrough": _ALWAYS_INLINE}
 """The attributes of a `func.func` that LLVM inlines, as upstream's conversion has them."""
