@@ -1,8 +1,10 @@
 """
-The pass that replaces functions of `math` on f32 by arithmetic.
+The pass that replaces functions of `math` on f32 by functions of arithmetic.
 
 LLVM would call the C library for each lane. The replacement runs on whole vectors, and its
-accuracy, which `elementary` states, is the same on every machine. Functions on f64 and on vectors
+accuracy, which `elementary` states, is the same on every machine. A kernel calls it, and LLVM puts
+it in the place of each call; so the IR has the arithmetic once, however many vectors a kernel
+computes. Functions on f64 and on vectors
 of several dimensions stay calls of the C library. 16-bit floats are computed as f32 before this
 pass.
 
@@ -19,10 +21,11 @@ from functools import cache
 from math import inf
 
 from xdsl.context import Context
-from xdsl.dialects import arith, math, memref, vector
+from xdsl.dialects import arith, func, math, memref, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
+    FunctionType,
     ModuleOp,
     VectorType,
     f32,
@@ -31,10 +34,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.traits import IsolatedFromAbove
 
 from ..glow_dialects.glow.machine import machine_of
 from ..glow_dialects.glow_nest.body import Body
+from ..glow_dialects.machine import MachineDescription
 from ..glow_dialects.scalar import Expr, Primitive, arguments
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
@@ -42,6 +45,7 @@ from .elementary import MODERATE_EXP, SIN_COS_LIMIT, Elementary
 from .kernels.codegen.algebra import ArithAlgebra, Value
 from .kernels.codegen.emit import Emitter
 from .kernels.codegen.types import vector_type
+from .llvm.convert import INLINED
 
 
 def lanes_of_f32(t: Attribute) -> int | None:
@@ -138,26 +142,37 @@ def _function_of(op: Operation) -> _Function:
     return EXPANDED[type(op)]
 
 
-def _expanded(op: Operation, function: _Function, algebra: ArithAlgebra) -> SSAValue:
+def _define(
+    function: func.FuncOp, value_of: _Function, kind: type[Operation], machine: MachineDescription
+) -> None:
     """
-    Returns a function of the operands of an operation; vectors of one lane are computed as scalars.
+    Fills in a function that computes one of `EXPANDED`; vectors of one lane are computed as
+    scalars.
     """
-    e, kind, operands, t = algebra.emitter, type(op), op.operands, op.results[0].type
-    is_short = algebra.lanes == 1 and t != f32
-    values = [Value(e.extract(o, 0) if is_short else o, f32) for o in operands]
+    block, (t,) = function.body.block, function.function_type.outputs
+    for argument, hint in zip(block.args, "xy", strict=False):
+        argument.name_hint = hint
+    emitter, lanes = Emitter(block), lanes_of_f32(t)
+    assert lanes is not None
+    algebra = ArithAlgebra(emitter, machine, lanes)
+    is_short = lanes == 1 and t != f32
+    values = [Value(emitter.extract(a, 0) if is_short else a, f32) for a in block.args]
 
     def fast() -> SSAValue:
-        body = _body(function, len(values), algebra.machine.has_fma)
+        body = _body(value_of, len(values), machine.has_fma)
         return algebra.evaluate(body, values)[0].ssa
 
     if kind in _OR_LIBRARY:
         (x,) = values
         inside = _is_within(algebra, x, SIN_COS_LIMIT)
-        floats = vector_type(f32, algebra.lanes)
-        result = e.choose(inside, fast, lambda: _library(e, x.ssa, kind, algebra.lanes), floats)
+        floats = vector_type(f32, lanes)
+        result = emitter.choose(inside, fast, lambda: _library(emitter, x.ssa, kind, lanes), floats)
     else:
         result = fast()
-    return e.op(vector.BroadcastOp, (result,), t) if is_short else result
+    block.add_op(
+        func.ReturnOp(emitter.op(vector.BroadcastOp, (result,), t) if is_short else result)
+    )
+    emitter.finish()
 
 
 def _is_within(algebra: ArithAlgebra, x: Value, limit: float) -> SSAValue:
@@ -182,24 +197,40 @@ def _library(e: Emitter, x: SSAValue, kind: type[Operation], lanes: int) -> SSAV
     return e.load(buffer.memref, e.index(0), f32, lanes)
 
 
-def _scope(op: Operation) -> Block:
-    """Returns the entry block of the function that holds `op`, to which its constants belong."""
-    parent = op.parent_op()
-    while parent is not None and not parent.has_trait(IsolatedFromAbove):
-        parent = parent.parent_op()
-    assert parent is not None
-    block = parent.regions[0].first_block
-    assert block is not None
-    return block
+class _Functions:
+    """The functions that a module has for those of `math`, each made when it is first called."""
+
+    def __init__(self, module: ModuleOp):
+        self._block = module.body.block
+        self._machine = machine_of(module)
+        ops = [op for op in self._block.ops if isinstance(op, func.FuncOp)]
+        self._names = {op.sym_name.data for op in ops}
+
+    def call(self, value_of: _Function, op: Operation) -> func.CallOp:
+        """Returns a call of a function with the operands of an operation of `math`."""
+        t = op.results[0].type
+        lanes = f"_x{t.get_shape()[0]}" if isinstance(t, VectorType) else ""
+        name = f"glow_{value_of.__name__}{lanes}"
+        if name not in self._names:
+            self._names.add(name)
+            types = FunctionType.from_lists([t] * len(op.operands), [t])
+            made = func.FuncOp(name, types, visibility="private")
+            made.attributes.update(INLINED)
+            _define(made, value_of, type(op), self._machine)
+            self._block.add_op(made)
+        return func.CallOp(name, op.operands, (t,))
 
 
 @dataclass(frozen=True)
 class ExpandMathPass(ModulePass):
     """
-    Replace exp, exp2, log, tanh, erf, sin, cos and powf on f32, scalar or vector, by arithmetic.
+    Replace exp, exp2, log, tanh, erf, sin, cos and powf on f32, scalar or vector, by private
+    functions of arithmetic.
 
     ```mlir
-    %r = math.exp %x : vector<16xf32>   // becomes about 20 operations on vector<16xf32>
+    %r = math.exp %x : vector<16xf32>
+    // becomes a call of a function of about 20 operations
+    %r = func.call @glow_exp_x16(%x) : (vector<16xf32>) -> vector<16xf32>
     ```
 
     `1 + erf(x)` and `1 + exp(x)` are functions of their own, and so is the exponential of numbers
@@ -211,24 +242,13 @@ class ExpandMathPass(ModulePass):
     level = KERNELS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(op)
-        emitters: dict[Block, Emitter] = {}
+        functions = _Functions(op)
         for target in each([o for o in op.walk() if type(o) in EXPANDED]):
-            lanes = lanes_of_f32(target.results[0].type)
-            if lanes is None:
+            if lanes_of_f32(target.results[0].type) is None:
                 continue
-            scope = _scope(target)
-            emitter = emitters.setdefault(scope, Emitter(scope))
-            operations = Block()
             added = _sum_with_one(target)
             function = _function_of(target) if added is None else _WITH_ONE[type(target)]
-            with emitter.inside(operations):
-                result = _expanded(target, function, ArithAlgebra(emitter, machine, lanes))
-            made = list(operations.ops)
-            for new in made:
-                new.detach()
-            Rewriter.replace_op(target, made, [result])
+            call = functions.call(function, target)
+            Rewriter.replace_op(target, call)
             if added is not None:
-                Rewriter.replace_op(added, [], [result])
-        for emitter in emitters.values():
-            emitter.finish()
+                Rewriter.replace_op(added, [], call.results)

@@ -30,6 +30,8 @@ OTHER_TRIPLES = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 NATIVE = "native"
 DEFAULT_CPU = "GLOW_TARGET_CPU"
 """The environment variable that names the CPU where nothing else does; empty is `native`."""
+ALWAYS_INLINE = "alwaysinline"
+"""The attribute of functions that LLVM inlines wherever they are called."""
 
 _X86, _X86_32 = "x86_64", "i686-unknown-linux-gnu"
 _X86_NEEDS = "sse2"

@@ -15,7 +15,7 @@ from importlib.metadata import version
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.dialects.llvm import FuncOp
+from xdsl.dialects.llvm import CallOp, FuncOp
 
 from ..glow_dialects.claims import Claim
 from ..glow_dialects.glow.machine import MACHINE, MachineAttr, machine_of
@@ -126,7 +126,7 @@ class CpuCompilation:
             nonlocal arena
             for module in _llvm_modules(self._stages):
                 arena = max(arena, arena_bytes(module))
-                for functions in _functions_of_objects(module):
+                for functions in functions_of_objects(module):
                     yield translate_functions(functions)
             if self._options.threads > 1:
                 yield llvm_text(self._target.triple)
@@ -242,14 +242,25 @@ def _tell(stages: Modules, objects: list[bytes], jobs: Sequence[Future[bytes]]) 
     stages.progress(Progress("llvm", len(objects), total))
 
 
-def _functions_of_objects(module: ModuleOp) -> list[list[FuncOp]]:
+def functions_of_objects(module: ModuleOp) -> list[list[FuncOp]]:
     """
     Returns the functions of each object: a kernel has one of its own, because other programs have
-    the same kernel; the program and its entry share one.
+    the same kernel; the program and its entry share one. Each object has the internal functions
+    that it calls.
     """
-    together = [f for f in _defined_functions(module) if f.sym_name.data in (PROGRAM, ENTRY)]
-    alone = [[f] for f in _defined_functions(module) if f not in together]
-    return [*alone, together] if together else alone
+    functions = _defined_functions(module)
+    internal = {f.sym_name.data: f for f in functions if f.linkage.linkage.data == "internal"}
+    together = [f for f in functions if f.sym_name.data in (PROGRAM, ENTRY)]
+    alone = [[f] for f in functions if f not in together and f.sym_name.data not in internal]
+    objects = [*alone, together] if together else alone
+    return [[*of, *_called(of, internal)] for of in objects] if internal else objects
+
+
+def _called(functions: Sequence[FuncOp], among: Mapping[str, FuncOp]) -> list[FuncOp]:
+    """Returns those of some functions that others call."""
+    calls = (op for f in functions for op in f.walk() if isinstance(op, CallOp) and op.callee)
+    names = dict.fromkeys(op.callee.string_value() for op in calls if op.callee)
+    return [among[name] for name in names if name in among]
 
 
 def _defined_functions(module: ModuleOp) -> list[FuncOp]:

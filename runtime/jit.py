@@ -24,7 +24,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding.ffi import lib
 
 from ..errors import CompileError
-from ..lowering.target import Target, initialize_native
+from ..lowering.target import ALWAYS_INLINE, Target, initialize_native
 from .half import half_conversions
 from .object_cache import key_of
 
@@ -72,9 +72,9 @@ def compile_object(text: str, target: Target) -> bytes:
     """
     Returns the object file (ELF on Linux) of one LLVM IR module given as text.
 
-    Kernels arrive with explicit vectors, tiles and loops, so no IR passes run: they cost more time
-    than the code generator and change nothing that matters. Raises CompileError if LLVM rejects the
-    text.
+    Kernels arrive with explicit vectors, tiles and loops, so no IR passes run but the inlining of
+    elementary functions: others cost more time than the code generator and change nothing that
+    matters. Raises CompileError if LLVM rejects the text.
     """
     _initialize()
     with _lock:
@@ -86,7 +86,17 @@ def compile_object(text: str, target: Target) -> bytes:
         generator = target.create()
         module.triple = target.triple
         module.data_layout = str(generator.target_data)
+        if ALWAYS_INLINE in text:
+            _inline(module, generator)
         return generator.emit_object(module)
+
+
+def _inline(module: llvm.ModuleRef, generator: llvm.TargetMachine) -> None:
+    """Puts the functions that ask for it in the place of their calls."""
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    options = llvm.create_pipeline_tuning_options(speed_level=0)
+    passes.run(module, llvm.create_pass_builder(generator, options))
 
 
 @lru_cache(maxsize=128)

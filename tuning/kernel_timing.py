@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.dialects.llvm import FuncOp
 
 from ..context import make_context
 from ..glow_dialects.elements import element_bytes, extent
@@ -23,7 +22,7 @@ from ..glow_dialects.glow.machine import MACHINE, MachineAttr
 from ..glow_dialects.glow_nest.kernel import KernelOp
 from ..glow_dialects.machine import MachineDescription
 from ..lowering.kernels.function import build_function
-from ..lowering.llvm.translate import translate_functions
+from ..lowering.llvm.translate import translate_module
 from ..lowering.target import Target
 from ..passes.collector import without_garbage_collection
 from ..runtime.cpu_program import aligned_bytes
@@ -131,8 +130,7 @@ def _llvm_text(kernel: KernelOp, machine: MachineDescription) -> tuple[str, int,
         module = ModuleOp([made.function], {MACHINE: MachineAttr(machine)})
         for each in parse_pipeline("glow-expand-math,glow-convert-to-llvm"):
             apply_pass(each, make_context(), module)
-        (function,) = (op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body)
-        text = translate_functions([function])
+        text = translate_module(module)
     return text, made.scratch_bytes, len(kernel.body.block.args)
 
 

@@ -1,11 +1,11 @@
 """
 The pass `glow-convert-to-llvm`: kernels in upstream dialects become `llvm` functions.
 
-Each function is rebuilt in one walk. Memrefs become bare pointers (`noalias`, because a written
-parameter aliases no other), `scf` becomes blocks, index arithmetic becomes addresses. Then `main`,
-if its parameters are all pointers, the weights first and the arena last (after the thread and its
-team if there are several), becomes `glow_program` and gets the wrapper `glow_main`, whose signature
-does not depend on the network.
+Each function is rebuilt in one walk. Memrefs become bare pointers
+(`noalias`, because a written parameter aliases no other), `scf` becomes blocks, index arithmetic
+becomes addresses. Then `main`, if its parameters are all pointers, the weights first and the arena
+last (after the thread and its team if there are several), becomes `glow_program` and gets the
+wrapper `glow_main`, whose signature does not depend on the network.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ...glow_dialects.glow.machine import MACHINE
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import KERNELS
 from ...passes.visited_operation import each
+from ..target import ALWAYS_INLINE
 from ..threads import BARRIER
 from . import arithmetic, control, conversions, memory, products, vectors
 from .control import make_call
@@ -45,7 +46,10 @@ PROGRAM = "glow_program"
 """The name of `main` from here on, because a C program has a `main` of its own."""
 _NOALIAS = DictionaryAttr({"llvm.noalias": UnitAttr()})
 _NO_ATTRIBUTES = DictionaryAttr({})
-_EXTERNAL = llvm.LinkageAttr("external")
+_EXTERNAL, _INTERNAL = llvm.LinkageAttr("external"), llvm.LinkageAttr("internal")
+_ALWAYS_INLINE = ArrayAttr([StringAttr(ALWAYS_INLINE)])
+INLINED: Mapping[str, Attribute] = {"llvm.linkage": _INTERNAL, "passthrough": _ALWAYS_INLINE}
+"""The attributes of a `func.func` that LLVM inlines, as upstream's conversion has them."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,10 @@ def convert_function(
     converter.finish()
     # other threads also write this memory, so it is not the function's alone
     alone = not any(map(_is_barrier, source.walk()))
-    return make_function(name, t, region, [_argument_attributes(i, alone) for i in inputs])
+    made = make_function(name, t, region, [_argument_attributes(i, alone) for i in inputs])
+    if INLINED.items() <= function.attributes.items():
+        made.linkage, made.passthrough = _INTERNAL, _ALWAYS_INLINE
+    return made
 
 
 def _is_barrier(op: Operation) -> bool:

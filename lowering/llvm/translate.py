@@ -13,7 +13,7 @@ from typing import IO
 
 from xdsl.context import Context
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.target import Target
 
@@ -81,7 +81,9 @@ def _definition(function: llvm.FuncOp, names: Names) -> str:
     )
     linkage = function.linkage.linkage.data
     word = "" if linkage == "external" else f"{linkage} "
-    lines = [f"define {word}{type_text(t.output)} @{name}({parameters}) nounwind {{"]
+    passed = [a.data for a in function.passthrough or () if isinstance(a, StringAttr)]
+    properties = " ".join(["nounwind", *passed])
+    lines = [f"define {word}{type_text(t.output)} @{name}({parameters}) {properties} {{"]
     _write_blocks(blocks, names, lines, name)
     lines.append("}")
     return "\n".join(lines)

@@ -1,7 +1,8 @@
 // RUN: glow-opt %s --expand-math --split-input-file | filecheck %s
 // RUN: glow-opt %s --expand-math --split-input-file | glow-opt --split-input-file | filecheck %s
 
-// A function of f32 becomes arithmetic. Constants go to the start of the function, each once.
+// A function of f32 becomes a call of a function of arithmetic, which LLVM inlines. All calls with the
+// same type have the same one.
 func.func @exp_in_a_loop(%m: memref<64xf32>) {
   %zero = arith.constant 0 : index
   %step = arith.constant 16 : index
@@ -15,15 +16,14 @@ func.func @exp_in_a_loop(%m: memref<64xf32>) {
   func.return
 }
 // CHECK-LABEL: func.func @exp_in_a_loop
+// CHECK: %y = func.call @glow_exp_x16(%x) : (vector<16xf32>) -> vector<16xf32>
+// CHECK-NEXT: %z = func.call @glow_exp_x16(%y) : (vector<16xf32>) -> vector<16xf32>
+// CHECK: func.func private @glow_exp_x16(%x: vector<16xf32>) -> vector<16xf32> attributes {llvm.linkage = #llvm.linkage<"internal">, passthrough = ["alwaysinline"]} {
 // CHECK-NEXT: arith.constant dense<{{.*}}> : vector<16xf32>
-// CHECK: scf.for
-// CHECK-NEXT: vector.load
-// CHECK-NOT: arith.constant
-// CHECK-NOT: math.exp
 // CHECK: glow_vec.select
 // CHECK: vector.fma
 // CHECK: vector.bitcast {{.*}} : vector<16xi32> to vector<16xf32>
-// CHECK: vector.store
+// CHECK-NOT: func.func
 
 // -----
 
@@ -37,7 +37,14 @@ func.func @scalars(%x: f32, %y: f32) -> (f32, f32, f32, f32, f32) {
   func.return %a, %b, %c, %d, %e : f32, f32, f32, f32, f32
 }
 // CHECK-LABEL: func.func @scalars
+// CHECK-NEXT: func.call @glow_log(%x)
+// CHECK-NEXT: func.call @glow_tanh(%x)
+// CHECK-NEXT: func.call @glow_erf(%x)
+// CHECK-NEXT: func.call @glow_exp2(%x)
+// CHECK-NEXT: func.call @glow_powf(%x, %y)
+// CHECK: func.func private @glow_log
 // CHECK-NOT: math.{{log|tanh|erf|exp2|powf}}
+// CHECK: func.func private @glow_powf(%x: f32, %y: f32) -> f32
 // CHECK: arith.truncf {{.*}} : f64 to f32
 // CHECK: func.return
 
@@ -48,7 +55,7 @@ func.func @sin(%x: f32) -> f32 {
   %y = math.sin %x : f32
   func.return %y : f32
 }
-// CHECK-LABEL: func.func @sin
+// CHECK-LABEL: func.func private @glow_sin(
 // CHECK: %[[inside:.*]] = arith.cmpf ole
 // CHECK: scf.if %[[inside]] -> (f32) {
 // CHECK-NOT: math.sin
@@ -62,7 +69,7 @@ func.func @cos_of_vectors(%x: vector<8xf32>) -> vector<8xf32> {
   %y = math.cos %x : vector<8xf32>
   func.return %y : vector<8xf32>
 }
-// CHECK-LABEL: func.func @cos_of_vectors
+// CHECK-LABEL: func.func private @glow_cos_x8
 // CHECK: vector.reduction <maximumf>
 // CHECK: scf.if {{.*}} -> (vector<8xf32>) {
 // CHECK: } else {
@@ -92,19 +99,25 @@ func.func @stays(%a: f64, %b: f16, %c: vector<2x4xf32>, %d: f32)
 
 // -----
 
-// Each function has constants of its own.
+// Functions of a module share them; a module that has them already keeps them.
 func.func @first(%x: f32) -> f32 {
   %y = math.exp %x : f32
   func.return %y : f32
 }
-func.func @second(%x: f32) -> f32 {
+func.func @second(%x: f32, %v: vector<1xf32>) -> (f32, vector<1xf32>) {
   %y = math.exp %x : f32
-  func.return %y : f32
+  %z = math.exp %v : vector<1xf32>
+  func.return %y, %z : f32, vector<1xf32>
 }
+func.func private @glow_exp_x1(%x: vector<1xf32>) -> vector<1xf32>
 // CHECK-LABEL: func.func @first
-// CHECK-NEXT: arith.constant
+// CHECK-NEXT: func.call @glow_exp(%x)
 // CHECK-LABEL: func.func @second
-// CHECK-NEXT: arith.constant
+// CHECK-NEXT: func.call @glow_exp(%x)
+// CHECK-NEXT: func.call @glow_exp_x1(%v)
+// CHECK: func.func private @glow_exp_x1
+// CHECK: func.func private @glow_exp(
+// CHECK-NOT: func.func
 
 // -----
 
@@ -117,7 +130,9 @@ func.func @one_plus_erf(%x: vector<8xf32>) -> vector<8xf32> {
   func.return %r : vector<8xf32>
 }
 // CHECK-LABEL: func.func @one_plus_erf
-// CHECK-NOT: math.erf
+// CHECK: %e = func.call @glow_one_plus_erf_x8(%x)
+// CHECK-NEXT: func.return %e
+// CHECK-LABEL: func.func private @glow_one_plus_erf_x8
 // CHECK: arith.constant dense<7.846
 // CHECK-NOT: arith.constant dense<3.95
 // CHECK: func.return
@@ -135,7 +150,7 @@ func.func @erf_of_another_sum(%x: f32) -> (f32, f32) {
   func.return %b, %e : f32, f32
 }
 // CHECK-LABEL: func.func @erf_of_another_sum
-// CHECK-NOT: 7.846
+// CHECK-NOT: glow_one_plus_erf
 // CHECK: func.return
 
 // -----
@@ -148,7 +163,8 @@ func.func @one_plus_exp(%x: vector<8xf32>) -> vector<8xf32> {
   func.return %r : vector<8xf32>
 }
 // CHECK-LABEL: func.func @one_plus_exp
-// CHECK-NOT: math.exp
+// CHECK: %e = func.call @glow_one_plus_exp_x8(%x)
+// CHECK-LABEL: func.func private @glow_one_plus_exp_x8
 // CHECK: arith.shli
 // CHECK-NOT: arith.shli
 // CHECK-NOT: arith.shrsi
@@ -167,6 +183,8 @@ func.func @exp_between_bounds(%x: vector<8xf32>) -> vector<8xf32> {
   func.return %y : vector<8xf32>
 }
 // CHECK-LABEL: func.func @exp_between_bounds
+// CHECK: func.call @glow_moderate_exp_x8(%between)
+// CHECK-LABEL: func.func private @glow_moderate_exp_x8
 // CHECK-NOT: glow_vec.select
 // CHECK-NOT: arith.shrsi
 // CHECK: arith.shli
@@ -185,5 +203,6 @@ func.func @exp_above_a_bound(%x: vector<8xf32>) -> vector<8xf32> {
   func.return %y : vector<8xf32>
 }
 // CHECK-LABEL: func.func @exp_above_a_bound
+// CHECK: func.call @glow_exp_x8(%above)
 // CHECK: glow_vec.select
 // CHECK: arith.shrsi

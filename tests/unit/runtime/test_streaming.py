@@ -12,17 +12,16 @@ import pytest
 from glow.lowering.llvm.translate import translate_functions
 from glow.runtime import segment_file
 from glow.runtime.cpu_backend import CpuBackend
+from glow.runtime.cpu_compilation import functions_of_objects
 from glow.runtime.gil_switch import SECONDS, short_gil_switch
 from glow.runtime.segment_file import PAGE, map_segment, write_segment
 from glow.runtime.stages import Stages
 from glow.tests.support.small_models import small_network
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.llvm import FuncOp
 
 
 def texts(module: ModuleOp) -> list[str]:
-    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
-    return [translate_functions([f]) for f in functions]
+    return [translate_functions(functions) for functions in functions_of_objects(module)]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -32,6 +31,7 @@ def test_functions_by_themselves_are_those_of_the_whole_stage(threads: int):
     parts = [text for part in stages.by_function("llvm") for text in texts(part)]
     assert parts == texts(stages["llvm"])
     assert any("@glow_main" in text for text in parts)
+    assert any("define internal" in text for text in parts)
     assert stages.times["llvm"] > 0
 
 
