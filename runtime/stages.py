@@ -1,9 +1,9 @@
 """
 The module after each stage of compilation, computed when it is first asked for.
 
-A stage of ordinary size is kept. A `bulky` stage (generated kernels) is computed again each time
-from the last stage that was kept, so a compiled model holds little IR, and a program whose code is
-found in the cache never generates kernels at all.
+A stage of ordinary size is kept when it was asked for. Stages between, and `bulky` ones (generated
+kernels), are computed again each time from the last stage that was kept, so a compiled model holds
+little IR, and a program whose code is found in the cache never generates kernels at all.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class Stages(Mapping[str, ModuleOp]):
 
     def walk(self) -> Iterator[tuple[str, ModuleOp]]:
         """
-        Yields all stages in order, each pass run at most once. A bulky module changes after its
-        turn.
+        Yields all stages in order, each pass run at most once. A module that is not kept changes
+        after its turn.
         """
         with self._lock:
             module = self._kept[0]
@@ -156,12 +156,12 @@ class Stages(Mapping[str, ModuleOp]):
         try:
             for i in range(start + 1, index + 1):
                 module = self._next(i, module)
-            if self.verify is None and not stage.bulky:
-                verify_module(module, f"stage {stage.name}")
+            if not stage.bulky:
+                if self.verify is None:
+                    verify_module(module, f"stage {stage.name}")
+                self._kept[index] = module
         except CompileError:
             # verifying once, at the end, is cheaper; now find the pass after which the IR was wrong
-            for i in range(start + 1, index + 1):
-                self._kept.pop(i, None)
             if self.verify is None:
                 self._verify_passes(index)
             raise
@@ -186,8 +186,6 @@ class Stages(Mapping[str, ModuleOp]):
             module = before.clone() if index - 1 in self._kept else before
             self._apply_passes(stage, module, verify=self.verify is True)
         self.times[stage.name] = time.perf_counter() - start
-        if not stage.bulky:
-            self._kept[index] = module
         return module
 
     def _apply_passes(self, stage: Stage, module: ModuleOp, verify: bool) -> None:
