@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import glow
 import numpy as np
+import onnxruntime
 import pytest
 from glow.context import make_context
+from glow.frontend.onnx.export import export_onnx
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -77,3 +79,20 @@ def test_bounds_that_the_type_lacks_are_its_nearest_numbers(backend: str) -> Non
     low, same = glow.compile(graph, backend=backend, cache=False)(x)
     np.testing.assert_array_equal(low, np.zeros(4, np.uint8))
     np.testing.assert_array_equal(same, x)
+
+
+def test_exported_norms_of_f64_compute_in_f64(rng: np.random.Generator) -> None:
+    graph = parsed("""
+    func.func @main(%x: tensor<1x4x5xf64>, %s: tensor<4xf64>) -> tensor<1x4x5xf64> {
+      %y = glow.group_norm %x, %s, %s groups 2 epsilon 0.01
+        : (tensor<1x4x5xf64>, tensor<4xf64>, tensor<4xf64>) -> tensor<1x4x5xf64>
+      func.return %y : tensor<1x4x5xf64>
+    }
+    """)
+    inputs = [100 + rng.standard_normal((1, 4, 5)), rng.standard_normal(4)]
+    exported = export_onnx(graph)
+    names = [info.name for info in exported.graph.input]
+    session = onnxruntime.InferenceSession(exported.SerializeToString())
+    (found,) = session.run(None, dict(zip(names, inputs, strict=True)))
+    (want,) = glow.compile(graph, "interpreter")(*inputs)
+    np.testing.assert_allclose(np.asarray(found), want, rtol=0, atol=1e-9)

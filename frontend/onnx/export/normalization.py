@@ -68,8 +68,14 @@ def _sums_of_neighbours(writer: Writer, like: SSAValue, x: str, size: int) -> st
 def layer_norm(writer: Writer, node: n.LayerNormOp) -> str:
     axis, epsilon = node.axis.value.data, node.call.float("epsilon")
     inputs = writer.inputs(node)
+    stash = _stash_type(node.input)
     return writer.emit(
-        "LayerNormalization", *inputs, hint=hint_of(node), axis=axis, epsilon=epsilon
+        "LayerNormalization",
+        *inputs,
+        hint=hint_of(node),
+        axis=axis,
+        epsilon=epsilon,
+        stash_type=stash,
     )
 
 
@@ -92,9 +98,20 @@ def group_norm(writer: Writer, node: n.GroupNormOp) -> str:
     writer.needs(21)
     groups, epsilon = node.groups.value.data, node.call.float("epsilon")
     inputs = writer.inputs(node)
+    stash = _stash_type(node.input)
     return writer.emit(
-        "GroupNormalization", *inputs, hint=hint_of(node), num_groups=groups, epsilon=epsilon
+        "GroupNormalization",
+        *inputs,
+        hint=hint_of(node),
+        num_groups=groups,
+        epsilon=epsilon,
+        stash_type=stash,
     )
+
+
+def _stash_type(x: SSAValue) -> int:
+    """Returns the type, as ONNX numbers it, of the mean and the variance."""
+    return code_of(compute_type(element_of(x.type)))
 
 
 @exporter(AttentionOp, MaskedAttentionOp)
