@@ -4,7 +4,8 @@ The comparison of random graphs over all operators with three oracles.
 A graph is compiled for this CPU or a poorer one, with one or two threads, and compared with the
 numpy interpreter: integers exactly, floats within `TOLERANCES` of the largest element of a result,
 and `SLACK` times of what the graph makes of some units in the last place. If ONNX has all operators
-of it, the interpreter is compared in the same way with onnxruntime.
+of it, the interpreter is compared in the same way with onnxruntime, and with ONNX's reference
+evaluator where that differs.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from glow.tests.support import drawn_index_recipes, drawn_recipes
 from glow.tests.support.drawn_graph import DrawnGraph, FinishedGraph
 from glow.tests.support.drawn_nodes import OPERATORS, node_of
 from hypothesis import strategies as st
+from onnx.reference import ReferenceEvaluator
 
 assert drawn_recipes  # registers recipes
 assert drawn_index_recipes
@@ -108,10 +110,17 @@ def check(drawn: Drawn, report: Report) -> None:
     except UnsupportedError:
         return
     names = [i.name for i in exported.graph.input]
-    found = by_onnxruntime(exported, dict(zip(names, feed, strict=True)))
-    if found is not None:
-        report.exported += 1
+    inputs = dict(zip(names, feed, strict=True))
+    found = by_onnxruntime(exported, inputs)
+    if found is None:
+        return
+    report.exported += 1
+    try:
         _compare("onnxruntime", found, graph, ATTRIBUTES)
+    except AssertionError:
+        # onnxruntime 1.31 computes some operators wrongly, such as Col2Im with one dimension
+        expected = ReferenceEvaluator(exported).run(None, inputs)
+        _compare("ONNX's reference", [np.asarray(a) for a in expected], graph, ATTRIBUTES)
 
 
 def _given(array: np.ndarray, info: TensorInfo) -> np.ndarray:
