@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -56,6 +57,6 @@ def convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.n
     view = windows(padded, w.shape[2:], counts, call.ints("strides"), call.ints("dilations"))
     # one image at a time: the windows of a whole batch would take too much memory
     for image, out in zip(view, result, strict=True):
-        columns = image.reshape(group, filters.shape[2], -1)
+        columns = image.reshape(group, filters.shape[2], prod(counts))
         np.matmul(filters, columns, out=out.reshape(group, outputs // group, -1))
     return summed(call, result, b.reshape(-1, *[1] * n))

@@ -67,6 +67,22 @@ def test_a_transposed_convolution_of_no_channels_is_its_bias(
 
 
 @pytest.mark.parametrize("backend", ["cpu", "interpreter"])
+def test_a_convolution_of_no_channels_is_its_bias(backend: str, rng: np.random.Generator) -> None:
+    graph = parsed("""
+    func.func @main(%x: tensor<2x0x5xf32>, %w: tensor<3x0x2xf32>, %b: tensor<3xf32>)
+        -> tensor<2x3x4xf32> {
+      %y = glow.convolution %x, %w, %b
+        : (tensor<2x0x5xf32>, tensor<3x0x2xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
+      func.return %y : tensor<2x3x4xf32>
+    }
+    """)
+    b = rng.standard_normal(3).astype(np.float32)
+    empty = np.zeros((2, 0, 5), np.float32), np.zeros((3, 0, 2), np.float32)
+    (found,) = glow.compile(graph, backend=backend, cache=False)(*empty, b)
+    np.testing.assert_array_equal(found, np.broadcast_to(b[:, None], (2, 3, 4)))
+
+
+@pytest.mark.parametrize("backend", ["cpu", "interpreter"])
 def test_bounds_that_the_type_lacks_are_its_nearest_numbers(backend: str) -> None:
     graph = parsed("""
     func.func @main(%x: tensor<4xui8>) -> (tensor<4xui8>, tensor<4xui8>) {
