@@ -3,8 +3,9 @@ Merges matrix products with a common left operand.
 
 Exporters write attention with a product each for queries, keys and values of the same input. Such
 products become one, with the constant matrices side by side, and slices of its columns take their
-places. A slice moves nothing: what reads it reads the larger matrix. One product starts threads
-once, and reads its input once.
+places. A slice moves nothing: what reads it reads the larger matrix. One product starts once, and
+so do its threads, which matters where products are small: where there are few rows, as in decoders
+that compute one token at a time. A cost model tells where.
 
 What follows each product and works on its elements (a bias, the scales of integers) has to be
 merged as well, because it would be no epilogue of the product otherwise. So products are merged
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import accumulate
 from math import prod
+from operator import mul
 from typing import TypeAlias
 
 import numpy as np
@@ -27,17 +29,21 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from ...errors import CompileError
+from ...glow_dialects import costs
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import SplatOp
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ...glow_dialects.glow.narrow_weights import BlockQuantizedMatMulOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...glow_dialects.quant import QuantizedType
+from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant
 from ...table import Table
 from ..levels import GRAPH
-from ..visited_operation import each
+from ..visited_operation import visit
 from .rewriting import Build, defining_op, erase_if_dead, has_symbols, replace_node, tensor_nodes
 
 _Axes: TypeAlias = Callable[[Node], Sequence["int | None"]]
@@ -99,7 +105,8 @@ class _Product:
         columns = [v for v, axis in zip(node.operands, axes(node), strict=True) if axis is not None]
         if any(constant_reader(v) is None for v in columns):
             return None
-        return cls(node, _epilogue(node))
+        found = cls(node, _epilogue(node))
+        return found if _is_read_in_place(found.last.results[0]) else None
 
     @property
     def last(self) -> Node:
@@ -115,8 +122,8 @@ class _Product:
         return shape_of(self.node.results[0].type)[-1]
 
     @property
-    def rows(self) -> int:
-        return prod(shape_of(self.node.results[0].type)[:-1])
+    def multiplications(self) -> int:
+        return prod(shape_of(self.node.operands[0].type)) * self.columns
 
     @property
     def kind(self) -> Hashable:
@@ -153,6 +160,22 @@ def _epilogue(node: Node) -> tuple[Node, ...]:
     return tuple(found)
 
 
+def _is_read_in_place(value: SSAValue) -> bool:
+    """
+    Returns whether what uses a matrix could read it as columns of a larger one, without a copy: not
+    the function's caller, nor a reshape that makes one dimension of rows and columns.
+    """
+    rows = prod(shape_of(value.type)[:-1])
+    for user in (use.operation for use in value.uses):
+        if not isinstance(user, Node):
+            return False
+        if isinstance(user, ReshapeOp):
+            leads = accumulate(shape_of(user.result.type), mul, initial=1)
+            if (rows != 1 and rows not in leads) or not _is_read_in_place(user.result):
+                return False
+    return True
+
+
 def _row(value: SSAValue) -> np.ndarray | None:
     """Returns the constant row that a value repeats; None if it does not repeat one."""
     *_, columns = shape_of(value.type)
@@ -161,7 +184,7 @@ def _row(value: SSAValue) -> np.ndarray | None:
     if prod(shape_of(source.type)[:-1]) != 1 and not isinstance(source.owner, SplatOp):
         return None
     array = constant_of(source)
-    return None if array is None else np.broadcast_to(array.reshape(-1)[-columns:], (columns,))
+    return None if array is None else np.broadcast_to(array[(0,) * (array.ndim - 1)], (columns,))
 
 
 @dataclass
@@ -188,6 +211,8 @@ class _Merger:
     def _columns_of(self, parts: tuple[SSAValue, ...]) -> SSAValue | None:
         shapes = [shape_of(p.type) for p in parts]
         if any(s != (*shapes[0][:-1], n) for s, n in zip(shapes, self.columns, strict=True)):
+            return None
+        if len({element_of(p.type) for p in parts}) > 1:
             return None
         if parts == tuple(p.node.results[0] for p in self.products):
             return self._product()
@@ -227,7 +252,7 @@ class _Merger:
     def _constant(self, parts: Sequence[SSAValue], shape: Sequence[int]) -> SSAValue | None:
         """Returns constant parts that are equal in all rows."""
         element = element_of(parts[0].type)
-        if any(element_of(v.type) != element or _is_per_axis(v) for v in parts):
+        if any(_is_per_axis(v) for v in parts):
             return None
         numbers = {v.owner.value for v in parts if isinstance(v.owner, SplatOp)}
         if len(numbers) == 1 and all(isinstance(v.owner, SplatOp) for v in parts):
@@ -298,6 +323,13 @@ def merge(products: Sequence[_Product]) -> bool:
     return True
 
 
+def pays(products: Sequence[_Product], lanes: int, threads: int) -> bool:
+    """Returns whether one product is faster than several by enough to matter."""
+    work = sum(p.multiplications for p in products)
+    share = costs.merged_share(len(products), work, lanes, threads)
+    return len(products) > 1 and share >= TIMINGS.least_merged_share
+
+
 @dataclass(frozen=True)
 class MergeProductsPass(ModulePass):
     """Make one matrix product of several with a common left operand, where that pays."""
@@ -305,15 +337,19 @@ class MergeProductsPass(ModulePass):
     name = "glow-merge-products"
     level = GRAPH
 
-    most_rows: int = 16
-    """The largest number of rows of products that are merged."""
+    threads: int = 1
+    """The number of threads that will run the products."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.threads < 1:
+            raise CompileError(f"expected threads of at least 1, found {self.threads}")
+        lanes = machine_of(op).lanes(32)
         found: dict[Hashable, list[_Product]] = {}
         for node in tensor_nodes(op):
             product = _Product.of(node)
-            if product is not None and product.rows <= self.most_rows:
+            if product is not None:
                 found.setdefault(product.kind, []).append(product)
-        for products in each(found.values()):
-            if len(products) > 1:
+        for products in found.values():
+            visit(products[0].node)
+            if pays(products, lanes, self.threads):
                 merge(products)
