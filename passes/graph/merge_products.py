@@ -127,7 +127,7 @@ class _Product:
 
     @property
     def kind(self) -> Hashable:
-        """What is the same for products that can be merged."""
+        """A key that products have in common if they can be merged."""
         operands = [
             value if axis is None else (element_of(value.type), len(shape_of(value.type)))
             for value, axis in zip(self.node.operands, self.axes, strict=True)
@@ -145,6 +145,7 @@ def _without_columns(node: Node) -> tuple[Hashable, ...]:
 
 
 def _epilogue(node: Node) -> tuple[Node, ...]:
+    """Returns what follows a product; a reshape at the end is left to what uses the product."""
     found: list[Node] = []
     value = node.results[0]
     while len(users := {use.operation for use in value.uses}) == 1:
