@@ -114,6 +114,18 @@ def tile(
     return cycles + results(filters * pixels, weight, timings)
 
 
+def merged_share(
+    products: int, multiplications: int, lanes: int, threads: int, timings: Timings = TIMINGS
+) -> float:
+    """
+    Returns the share of the time of several products, of so many multiplications together, that one
+    product with the columns of all saves: it starts once, and so do its threads.
+    """
+    start = timings.product_cycles + (timings.least_shared_cycles if threads > 1 else 0)
+    arithmetic = multiplications / (lanes * timings.vector_units * threads)
+    return (products - 1) * start / (products * start + arithmetic)
+
+
 def gathered_tile(points: int, steps: int, quads: int, timings: Timings = TIMINGS) -> float:
     """
     Returns a tile of `points` vectors of products whose terms are gathered: so many quads of pixels

@@ -119,6 +119,11 @@ class Timings:
     gathered_tile_operations: float = 4.0
     """Starting and finishing a tile of such products."""
 
+    product_cycles: int = 500
+    """Starting and finishing a product of matrices, besides its tiles."""
+    least_merged_share: float = 0.01
+    """The share of the time of products from which making them one product pays."""
+
     # tile registers
 
     amx_least_product_cycles: float = 9.5

@@ -49,10 +49,11 @@ class CpuStages:
         schedule = "glow-schedule-nests"
         if self._schedules is not None:
             schedule += f'{{schedules="{self._schedules}"}}'
+        merge = f"glow-merge-products{{threads={threads}}}"
         choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}}}"
         return (
             *self.optimized(),
-            Stage("lowered", f"glow-lower-nodes{{backend=cpu}},glow-skip-padding,{_CLEAN}"),
+            Stage("lowered", f"glow-lower-nodes{{backend=cpu}},glow-skip-padding,{merge},{_CLEAN}"),
             Stage("laid-out", "glow-assign-layouts,cse,dce"),
             Stage("convolutions", f"{choose},glow-fuse-pooling"),
             Stage("packed", f"glow-pack-weights,glow-simplify-shapes,{_CLEAN}"),

@@ -24,6 +24,7 @@ OPTIONS = {
     "glow-choose-convolutions": "{algorithm=winograd}",
     "glow-convert-to": "{element=f16}",
     "glow-differentiate": "{seed=true}",
+    "glow-merge-products": "{threads=2}",
     "glow-partition": "{devices=interpreter}",
     "glow-quantize": "{dynamic=true}",
     "glow-quantize-weights": "{group=8}",
@@ -42,7 +43,7 @@ OTHERS = ("canonicalize", "cse", "dce")
 SEVERAL = (
     "glow-fold-constants,canonicalize,cse,glow-fuse-operators,glow-fold-batch-norm,"
     "glow-simplify-shapes,glow-fuse-attention,glow-sink-transposes,canonicalize,cse,dce,"
-    "glow-lower-nodes,glow-assign-layouts,glow-pack-weights,canonicalize,glow-schedule-nodes"
+    "glow-lower-nodes,glow-merge-products,glow-assign-layouts,glow-pack-weights,canonicalize,glow-schedule-nodes"
 )
 GRAPH_PASSES = [
     name

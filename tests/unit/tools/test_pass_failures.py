@@ -56,6 +56,16 @@ func.func @main(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
   func.return %y : tensor<2x2xf32>
 }
 """
+PRODUCTS = """
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
+  %v = glow.constant dense<0.25> : tensor<3x2xf32>
+  %w = glow.constant dense<0.5> : tensor<3x2xf32>
+  %a = glow.matmul %x, %v : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+  %b = glow.matmul %x, %w : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+  %y = glow.matmul %a, %b : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %y : tensor<2x2xf32>
+}
+"""
 WEIGHTS = """
 func.func @main(%x: tensor<2x8xf32>) -> tensor<2x1xf32> {
   %w = glow.constant dense<0.5> : tensor<8x1xf32>
@@ -108,6 +118,7 @@ TEXTS = {
     "glow-fuse-attention": PRODUCT,
     "glow-fuse-operators": SCALED,
     "glow-fuse-pooling": POOLED,
+    "glow-merge-products": PRODUCTS,
     "glow-pack-weights": PRODUCT,
     "glow-legalize-quantized": REALS,
     "glow-rematerialize": KEPT,
