@@ -8,7 +8,7 @@ that a mask hides, such as later positions, cost nothing but a look at the mask.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from math import inf
@@ -20,12 +20,14 @@ from ....glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, Nest, NumberList, Reduction
 from ....glow_dialects.scalar import Expr, convert, maximum, multiply_add, select
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import (
     balanced_panel,
+    hides_blocks,
     keys_together,
+    masked_keys_together,
     queries_together,
     repays_packed_keys,
 )
@@ -115,25 +117,111 @@ class _Head:
 
 
 def _few_rows(head: _Head) -> None:
-    """Computes a few rows at a time, with all their scores, from keys and values as they are."""
+    """
+    Computes a few rows at a time, with all their scores, from keys and values as they are. Of many
+    masked keys, it reads the blocks that a row sees.
+    """
     k, element = head.k, head.element
     key, value = k.operands[1:3]
     count = queries_together(head.rows.row.size)
     j, t, d = (Dim(*of) for of in zip("jtd", (*key.shape[1::2], value.shape[3]), strict=True))
     powers = k.scratch((count, j.size), element)
     peak, share = k.scratch((count,), element), k.scratch((count,), element)
+    hides = len(k.operands) > 3 and hides_blocks(j.size)
+    blocks = _Blocks(head, masked_keys_together(j.size) if hides else j.size)
+    sums = k.scratch((count, d.size), element) if hides else None
+    result = _kept(k, X * Y, Y < inf)
 
     def visit(at: Rows) -> None:
         (i,), row = at.place, at.row
-        products = total(Combine.ADD, element, head.query(i, t), head.of(1, j, t))
-        scores = powers[[row, j]]
-        k.map([row, j], scores, mask := head.mask(i, j), _score(k, bool(mask)), [t], products)
+        scores, lists = powers[[row, j]], blocks.visible(at) if hides else ()
+        if hides:
+            k.map([row, j], scores, (), Expr.constant(least_finite(element), element))
+        for block, keys in blocks.each(lists):
+            near = Dim("j", keys)
+            position = block * blocks.together + near
+            products = total(Combine.ADD, element, head.query(i, t), head.of(1, position, t))
+            mask = head.mask(i, position)
+            place = powers[[row, position]]
+            k.map([row, near], place, mask, _score(k, bool(mask)), [t], products)
         softmax_of_rows(k, row, j, None, scores, peak[[row]], share[[row]], _power())
-        means = total(Combine.ADD, element, scores, head.of(2, j, d))
-        result = _kept(k, X * Y, Y < inf)
-        k.reduce([row, d], [j], means, head.place(i, d), [share[[row]]], result)
+        if sums is None:
+            means = total(Combine.ADD, element, scores, head.of(2, j, d))
+            k.reduce([row, d], [j], means, head.place(i, d), [share[[row]]], result)
+            return
+        k.fill(sums, 0)
+        sum_, body = sums[[row, d]], Body((X + Y,), (element,))
+        for block, keys in blocks.each(lists):
+            near = Dim("j", keys)
+            position = block * blocks.together + near
+            more = total(Combine.ADD, element, powers[[row, position]], head.of(2, position, d))
+            k.nest(Nest((row, d), (sum_,), body, (sum_,), more, (near,), in_place=True))
+        k.finish([row, d], head.place(i, d), [sum_, share[[row]]], result)
 
     in_blocks(k, head.rows, count, visit)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The keys of a head in blocks, the last of which may be smaller."""
+
+    head: _Head
+    together: int
+    """The keys of a block."""
+
+    @property
+    def keys(self) -> int:
+        return self.head.k.operands[1].shape[1]
+
+    def _parts(self) -> Iterator[tuple[int, Dim, int]]:
+        """
+        Yields the number of the first of some blocks, their loop variable, and the keys of each.
+        """
+        blocks, rest = divmod(self.keys, self.together)
+        yield 0, Dim("c", blocks), self.together
+        if rest:
+            yield blocks, Dim("c", 1), rest
+
+    def each(self, lists: Sequence[NumberList] = ()) -> Iterator[tuple[Affine, int]]:
+        """
+        Yields the number of a block and its keys, in a loop over all blocks, or over those that
+        `visible` lists.
+        """
+        k = self.head.k
+        for part, (first, block, keys) in enumerate(self._parts()):
+            if lists:
+                with k.repeat_listed(lists[part], 1) as (at,):
+                    yield affine(at) + first, keys
+            else:
+                with k.repeat(block):
+                    yield affine(block) + first, keys
+
+    def visible(self, rows: Rows) -> Sequence[NumberList]:
+        """
+        Lists those blocks of which some row sees a key: half of them where positions see no later
+        ones. A row without any visible key needs all blocks, since its result is NaN or the mean of
+        all values.
+        """
+        head, k, row, element = self.head, self.head.k, rows.row, self.head.element
+        count = -(-self.keys // self.together)
+        masks, visible = k.scratch((row.size, count), element), k.scratch((count,), element)
+        best = k.scratch((row.size,), element)[[row]]
+        for first, block, keys in self._parts():
+            at, j = affine(block) + first, Dim("j", keys)
+            (mask,) = head.mask(rows.place[0], at * self.together + j)
+            largest = total(Combine.MAXIMUM, element, mask)
+            k.map([row, block], masks[[row, at]], (), X, [j], largest)
+        every = Dim("c", count)
+        k.map([row], best, (), X, [every], total(Combine.MAXIMUM, element, masks[[row, every]]))
+        hidden, one = least_finite(element) / 2, Expr.constant(1, element)
+        sees = select(X <= hidden, select(Y <= hidden, one, 0), one)
+        reads = masks[[row, every]], best
+        some = Reduction(Combine.MAXIMUM, element, reads, Body((sees,), (element,)))
+        k.map([every], visible[[every]], (), X, [row], some)
+        return [
+            k.list_nonzeros(block, visible[[affine(block) + first]])
+            for first, block, _ in self._parts()
+        ]
 
 
 class _Packed:
@@ -150,12 +238,13 @@ class _Packed:
         self.width = balanced_panel(k.machine, lanes, self.columns)
         count = queries_together(rows)
         row_bytes = element_bytes(element) * self.width
-        is_masked = len(k.operands) > 3
-        self.together = keys_together(k.machine, self.keys, row_bytes, self.key_width, is_masked)
+        self.is_masked = len(k.operands) > 3
+        together = keys_together(k.machine, self.keys, row_bytes, self.key_width, self.is_masked)
+        self.blocks = _Blocks(head, together)
         self.key_panels = self._panels(self.keys, self.key_width, inner)
         self.value_panels = self._panels(self.columns, self.width, self.keys)
         self.query = k.scratch((count, inner), element)
-        self.powers = k.scratch((count, self.together), element)
+        self.powers = k.scratch((count, together), element)
         self.sums = k.scratch((count, self.columns), element)
         self.peak, self.former, self.share = (k.scratch((count,), element) for _ in range(3))
 
@@ -181,15 +270,16 @@ class _Packed:
         k, (i,), row, t = self.k, rows.place, rows.row, self.t
         query = convert(X, self.head.element) * k.call.float("scale")
         k.map([row, t], self.query[[row, t]], [self.head.query(i, t)], query)
-        if self.together == self.keys:
+        if self.blocks.together == self.keys:
             self._whole(rows)
             return
         d, first = Dim("d", self.columns), least_finite(self.head.element)
         k.map([row], self.former[[row]], (), Expr.constant(first, self.head.element))
         k.fill(self.share, 0)
         k.fill(self.sums, 0)
-        add = self._add_visible_blocks if k.operands[3:] else self._add_blocks
-        add(rows)
+        lists = self.blocks.visible(rows) if self.is_masked else ()
+        for block, keys in self.blocks.each(lists):
+            self._add_block(rows, block, keys)
         quotient = [self.sums[[row, d]], self.share[[row]]]
         k.finish([row, d], self.head.place(i, d), quotient, _kept(k, X / Y, Y > 0))
 
@@ -203,54 +293,6 @@ class _Packed:
             place = self.head.place(i, p * self.width + lane)
             result = _kept(k, X * Y, Y < inf)
             k.reduce([row, lane], [j], self._means(row, j, p, lane, j), place, [share], result)
-
-    def _blocks(self) -> Iterator[tuple[int, Dim, int]]:
-        """
-        Yields the number of the first of some blocks, their loop variable, and the keys of each.
-        """
-        blocks, rest = divmod(self.keys, self.together)
-        yield 0, Dim("c", blocks), self.together
-        if rest:
-            yield blocks, Dim("c", 1), rest
-
-    def _add_blocks(self, rows: Rows) -> None:
-        """Adds what all blocks of keys give."""
-        for first, block, keys in self._blocks():
-            with self.k.repeat(block):
-                self._add_block(rows, affine(block) + first, keys)
-
-    def _add_visible_blocks(self, rows: Rows) -> None:
-        """
-        Adds what those blocks of keys give that the mask does not hide from all rows: half of them
-        where positions see no later ones.
-        """
-        k, visible = self.k, self._visible(rows)
-        for first, block, keys in self._blocks():
-            listed = k.list_nonzeros(block, visible[[affine(block) + first]])
-            with k.repeat_listed(listed, 1) as (each,):
-                self._add_block(rows, affine(each) + first, keys)
-
-    def _visible(self, rows: Rows) -> View:
-        """
-        Returns for each block of keys whether some row sees one of them: 0 if not. A row without
-        any visible key needs all blocks, since its result is NaN or the mean of all values.
-        """
-        k, (i,), row, element = self.k, rows.place, rows.row, self.head.element
-        count = -(-self.keys // self.together)
-        masks, visible = k.scratch((row.size, count), element), k.scratch((count,), element)
-        for first, block, keys in self._blocks():
-            j, at = Dim("j", keys), affine(block) + first
-            (mask,) = self.head.mask(i, at * self.together + j)
-            largest = total(Combine.MAXIMUM, element, mask)
-            k.map([row, block], masks[[row, at]], (), X, [j], largest)
-        block, best = Dim("c", count), self.peak[[row]]
-        k.map([row], best, (), X, [block], total(Combine.MAXIMUM, element, masks[[row, block]]))
-        hidden, one = least_finite(element) / 2, Expr.constant(1, element)
-        sees = select(X <= hidden, select(Y <= hidden, one, 0), one)
-        reads = masks[[row, block]], best
-        some = Reduction(Combine.MAXIMUM, element, reads, Body((sees,), (element,)))
-        k.map([block], visible[[block]], (), X, [row], some)
-        return visible
 
     def _add_block(self, rows: Rows, block: Affine, keys: int) -> None:
         """Adds what a block of keys gives, and scales what was summed to the largest score."""
@@ -267,17 +309,18 @@ class _Packed:
         k.nest(Nest((row,), (share,), body, (share, change), sums, (j,), in_place=True))
         for p, lane in each_panel(k, self.columns, self.width):
             at = self.sums[[row, p * self.width + lane]]
-            means = self._means(row, j, p, lane, block * self.together + j)
+            means = self._means(row, j, p, lane, block * self.blocks.together + j)
             k.nest(Nest((row, lane), (at,), body, (at, change), means, (j,), in_place=True))
         k.copy([row], former, peak)
 
     def _scores(self, rows: Rows, block: Affine, keys: int) -> None:
         """Computes the scores of a block of keys."""
         k, (i,), row, t = self.k, rows.place, rows.row, self.t
+        together = self.blocks.together
         for p, lane in each_panel(k, keys, self.key_width):
             column = p * self.key_width + lane
-            position = block * self.together + column
-            panel = block * (self.together // self.key_width) + p
+            position = block * together + column
+            panel = block * (together // self.key_width) + p
             reads = self.query[[row, t]], self.key_panels[[panel, t, lane]]
             products = total(Combine.ADD, self.head.element, *reads)
             mask = self.head.mask(i, position)

@@ -52,6 +52,11 @@ def repays_packed_keys(rows: int) -> bool:
     return rows >= TIMINGS.least_packed_queries
 
 
+def hides_blocks(keys: int) -> bool:
+    """Returns whether it pays to ask a mask of so many keys which blocks of them it hides."""
+    return keys > 2 * TIMINGS.masked_keys
+
+
 def keys_together(
     machine: MachineDescription, keys: int, row_bytes: int, width: int, is_masked: bool
 ) -> int:
@@ -61,9 +66,18 @@ def keys_together(
     smaller blocks, which are hidden more often. Blocks are about equal.
     """
     most = machine.l1_bytes // 2 // row_bytes
-    if is_masked and keys > 2 * TIMINGS.masked_keys:
+    if is_masked and hides_blocks(keys):
         most = min(most, TIMINGS.masked_keys)
-    most = max(width, most)
+    return _in_equal_blocks(keys, max(width, most), width)
+
+
+def masked_keys_together(keys: int) -> int:
+    """Returns how many of many masked keys are a block that a few rows of a query may leave out."""
+    return _in_equal_blocks(keys, TIMINGS.masked_keys, 1)
+
+
+def _in_equal_blocks(keys: int, most: int, width: int) -> int:
+    """Returns the keys of a block if blocks of at most `most` are about equal."""
     blocks = -(-keys // most)
     return keys if blocks <= 1 else -(-keys // (blocks * width)) * width
 

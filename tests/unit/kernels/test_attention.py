@@ -73,13 +73,13 @@ def test_first_keys_do_not_count(low: float):
     check(MaskedAttentionOp, *operands(BLOCKS, np.float32), mask, scale=0.4)
 
 
-HIDING = (2, 101, 307, 2, 5, 17)
-"""Four blocks of masked keys, the last one shorter, and three of rows."""
+HIDING = [(2, 101, 307, 2, 5, 17), (2, 13, 307, 2, 5, 17), (1, 1, 307, 3, 5, 17)]
+"""Four blocks of masked keys, the last one shorter, and three, two and one of rows."""
 
 
-def hiding_mask(kind: str, low: float) -> np.ndarray:
+def hiding_mask(case: tuple[int, ...], kind: str, low: float) -> np.ndarray:
     """Returns a mask that hides most blocks of keys from most rows."""
-    n, rows, columns, heads, *_ = HIDING
+    n, rows, columns, heads, *_ = case
     i, j = np.arange(rows)[:, None] + columns - rows, np.arange(columns)
     hidden = {
         "causal": j > i,
@@ -92,20 +92,30 @@ def hiding_mask(kind: str, low: float) -> np.ndarray:
     return mask
 
 
-@pytest.mark.parametrize("kind", ["causal", "window", "padding", "none"])
+@pytest.mark.parametrize("case", HIDING, ids=str)
 @pytest.mark.parametrize("low", [-np.inf, np.finfo(np.float32).min, -1e4])
-def test_masks_that_hide_blocks(kind: str, low: float):
-    mask = hiding_mask(kind, low)
-    without = mask.copy()
+def test_masks_that_hide_blocks(case: tuple[int, ...], low: float):
+    masks = [hiding_mask(case, kind, low) for kind in ("causal", "window", "padding", "none")]
+    without = masks[1].copy()
     without[:, :, ::9] = np.finfo(np.float32).min  # rows that see no key have the mean of all
-    given = operands(HIDING, np.float32)
-    check_all(MaskedAttentionOp, [[*given, mask], [*given, without]], scale=0.4)
+    given = operands(case, np.float32)
+    check_all(MaskedAttentionOp, [[*given, m] for m in (*masks, without)], scale=0.4)
 
 
-def test_hidden_blocks_are_not_read():
-    mask, (query, key, value) = hiding_mask("window", -np.inf), operands(HIDING, np.float32)
-    seen = np.isfinite(mask).any((0, 1, 2))
-    assert not seen[:100].any()
+@pytest.mark.parametrize("rows", [1, 30])
+def test_masks_that_hide_blocks_from_groups_of_heads(rows: int):
+    case = (1, rows, 307, 4, 5, 5)
+    query, key, value = operands(case, np.float32)
+    masks = [hiding_mask(case, kind, -np.inf) for kind in ("window", "padding")]
+    given = query, key[:, :, :2], value[:, :, :2]
+    check_all(MaskedAttentionOp, [[*given, mask] for mask in masks], scale=0.4)
+
+
+@pytest.mark.parametrize("case", HIDING, ids=str)
+def test_hidden_blocks_are_not_read(case: tuple[int, ...]):
+    mask = hiding_mask(case, "window", -np.inf)
+    query, key, value = operands(case, np.float32)
+    assert np.isneginf(mask[..., :100]).all()
     key[:, :96], value[:, :96] = np.nan, np.inf
     given = query, key, value, mask
     types = [with_shape(f32, a.shape) for a in given]
@@ -114,10 +124,11 @@ def test_hidden_blocks_are_not_read():
     assert np.isfinite(found).all()
 
 
-def test_nan_in_a_mask_that_hides():
-    mask = hiding_mask("causal", -np.inf)
-    mask[0, 1, 3, 300] = np.nan
-    check(MaskedAttentionOp, *operands(HIDING, np.float32), mask, scale=0.4)
+@pytest.mark.parametrize("case", HIDING, ids=str)
+def test_nan_in_a_mask_that_hides(case: tuple[int, ...]):
+    mask = hiding_mask(case, "window", -np.inf)
+    mask[0, 1, 0, 100] = np.nan
+    check(MaskedAttentionOp, *operands(case, np.float32), mask, scale=0.4)
 
 
 @pytest.mark.parametrize("rows", [1, 5, 37])
