@@ -115,13 +115,14 @@ class Stages(Mapping[str, ModuleOp]):
 
     def walk(self) -> Iterator[tuple[str, ModuleOp]]:
         """
-        Yields all stages in order, each pass run at most once. A module that is not kept changes
-        after its turn.
+        Yields all stages in order, each computed from the one before, so that they share weights.
+        All but the first change after their turn.
         """
         with self._lock:
             module = self._kept[0]
-            for index, stage in enumerate(self._stages):
-                module = self._kept[index] if index in self._kept else self._next(index, module)
+            yield self._stages[0].name, module
+            for index, stage in enumerate(self._stages[1:], 1):
+                module = self._next(index, module)
                 yield stage.name, module
 
     def by_function(self, name: str) -> Iterator[ModuleOp]:
@@ -183,7 +184,7 @@ class Stages(Mapping[str, ModuleOp]):
             self.progress(Progress(stage.name))
         start = time.perf_counter()
         with python_lock, without_garbage_collection():
-            module = before.clone() if index - 1 in self._kept else before
+            module = before.clone() if before is self._kept.get(index - 1) else before
             self._apply_passes(stage, module, verify=self.verify is True)
         self.times[stage.name] = time.perf_counter() - start
         return module
