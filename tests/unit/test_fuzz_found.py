@@ -111,4 +111,5 @@ def test_exported_norms_of_f64_compute_in_f64(rng: np.random.Generator) -> None:
     session = onnxruntime.InferenceSession(exported.SerializeToString())
     (found,) = session.run(None, dict(zip(names, inputs, strict=True)))
     (want,) = glow.compile(graph, "interpreter")(*inputs)
-    np.testing.assert_allclose(np.asarray(found), want, rtol=0, atol=1e-9)
+    # the attribute epsilon is an f32; numbers near 100 would lose 1e-5 in f32
+    np.testing.assert_allclose(np.asarray(found), want, rtol=0, atol=1e-7)
