@@ -11,6 +11,7 @@ import onnx
 import onnxruntime
 import pytest
 from glow.cached_model import CachedModel
+from glow.tests.support.files import settled
 from glow.tests.support.small_decoder import POSITIONS, VOCABULARY, no_past, small_decoder
 
 STATES = {"past_*": "present_*"}
@@ -66,6 +67,7 @@ def test_programs_come_from_the_cache(
         return model.session().run(["logits"], feed)[0]
 
     onnx.save(small_decoder(rng, False), str(file))
+    settled(file)
     found = logits()
     monkeypatch.setattr("glow.compilation.Compilation.graph", None)
     np.testing.assert_array_equal(logits(), found)
