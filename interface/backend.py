@@ -55,6 +55,10 @@ class Stage:
     Whether its IR is generated code, much larger than the network: such a stage is verified only on
     request, and computed again at each access instead of being kept.
     """
+    by_function: bool = False
+    """
+    Whether its passes look at each function by itself, but for declarations of those before it.
+    """
 
 
 @dataclass(frozen=True)

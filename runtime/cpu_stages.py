@@ -42,6 +42,7 @@ class CpuStages:
         threads = self._options.threads
         build = "glow-build-nests" + (f"{{threads={threads}}}" if threads > 1 else "")
         kernels = "glow-generate-loops"
+        alone = not self._options.timed and not self._options.sanitize
         if self._options.timed:
             kernels += f",glow-instrument-kernels{{threads={threads}}}"
         if self._options.sanitize:
@@ -62,10 +63,13 @@ class CpuStages:
             *_TO_ALLOCATED,
             *((Stage("verified", "glow-verify-memory"),) if self._options.sanitize else ()),
             Stage("nests", build, bulky=True),
-            Stage("scheduled", f"glow-split-reductions,{schedule}", bulky=True),
+            Stage(
+                *("scheduled", f"glow-split-reductions,{schedule}", True),
+                by_function=self._schedules is None,  # the file is read once
+            ),
             *self._divided(),
-            Stage("kernels", kernels, bulky=True),
-            Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),
+            Stage("kernels", kernels, bulky=True, by_function=alone),
+            Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True, by_function=True),
         )
 
     def _order(self) -> str:
@@ -79,7 +83,8 @@ class CpuStages:
         threads = self._options.threads
         if threads == 1:
             return ()
-        return (Stage("divided", f"glow-divide-nests{{threads={threads}}}", bulky=True),)
+        divide = f"glow-divide-nests{{threads={threads}}}"
+        return (Stage("divided", divide, bulky=True, by_function=True),)
 
     def optimized(self) -> Sequence[Stage]:
         """

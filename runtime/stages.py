@@ -127,28 +127,49 @@ class Stages(Mapping[str, ModuleOp]):
 
     def by_function(self, name: str) -> Iterator[ModuleOp]:
         """
-        Yields the module after a bulky stage in parts, one for each function before that stage,
-        each as soon as it is made; so code can be generated for one while the next is computed.
-        Right for stages whose passes look at each function by itself. It is one part if all IR is
-        verified, because functions call each other.
+        Yields the module after a stage that works by function in parts, one for each function, each
+        as soon as it is made; so code can be generated for one while the next is computed. The
+        stages before it that work by function are computed likewise. The last function may call the
+        others. It is one part if all IR is verified, because functions call each other.
         """
-        index = self._index[name]
+        last = self._index[name]
+        first = last
+        while self._stages[first - 1].by_function:
+            first -= 1
         with self._lock:
-            if index - 1 in self._kept or self.verify is True:
+            if max(self._kept) >= first - 1 or self.verify is True:
                 yield self[name]
                 return
-            whole = self._compute(index - 1)
-            self.times[name] = 0.0
+            whole = self._compute(first - 1)
+            stages = self._stages[first : last + 1]
+            self._begin(stages)
             functions = list(whole.body.block.ops)
             self.functions = sum(bool(op.regions and op.regions[0].blocks) for op in functions)
+            declared: list[Operation] = []
             for function in functions:
                 function.detach()
-                start = time.perf_counter()
-                with python_lock, without_garbage_collection():
-                    part = ModuleOp([function], dict(whole.attributes))
-                    self._apply_passes(self._stages[index], part, verify=False)
-                self.times[name] += time.perf_counter() - start
+                callees = declared if function is functions[-1] else []
+                part = ModuleOp([*callees, function], dict(whole.attributes))
+                for stage in stages[:-1]:
+                    self._apply_timed(stage, part)
+                if not callees:
+                    declared += [op.clone_without_regions() for op in part.body.block.ops]
+                self._apply_timed(stages[-1], part)
                 yield part
+
+    def _apply_timed(self, stage: Stage, part: ModuleOp) -> None:
+        """Runs a stage on a part of the module."""
+        start = time.perf_counter()
+        with python_lock, without_garbage_collection():
+            self._apply_passes(stage, part, verify=False)
+        self.times[stage.name] += time.perf_counter() - start
+
+    def _begin(self, stages: Sequence[Stage]) -> None:
+        """Notes that stages begin together."""
+        for stage in stages:
+            self.times[stage.name] = 0.0
+            if self.progress is not None:
+                self.progress(Progress(stage.name))
 
     def _compute(self, index: int) -> ModuleOp:
         start = max(i for i in self._kept if i < index)

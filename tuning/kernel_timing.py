@@ -21,7 +21,7 @@ from ..glow_dialects.elements import element_bytes, extent
 from ..glow_dialects.glow.machine import MACHINE, MachineAttr
 from ..glow_dialects.glow_nest.kernel import KernelOp
 from ..glow_dialects.machine import MachineDescription
-from ..lowering.kernels.function import build_function
+from ..lowering.kernels.function import KernelInterface, build_function
 from ..lowering.llvm.translate import translate_module
 from ..lowering.target import Target
 from ..passes.collector import without_garbage_collection
@@ -127,11 +127,12 @@ def _llvm_text(kernel: KernelOp, machine: MachineDescription) -> tuple[str, int,
     """
     with without_garbage_collection():
         made = build_function(kernel, machine)
-        module = ModuleOp([made.function], {MACHINE: MachineAttr(machine)})
+        scratch_bytes = KernelInterface.of(made).scratch_bytes
+        module = ModuleOp([made], {MACHINE: MachineAttr(machine)})
         for each in parse_pipeline("glow-expand-math,glow-convert-to-llvm"):
             apply_pass(each, make_context(), module)
         text = translate_module(module)
-    return text, made.scratch_bytes, len(kernel.body.block.args)
+    return text, scratch_bytes, len(kernel.body.block.args)
 
 
 def _loop(name: str, parameters: int, has_scratch: bool) -> str:

@@ -21,7 +21,7 @@ from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...passes.levels import SCHEDULED
 from ...passes.visited_operation import each
 from .kernel_errors import expect_threads, for_kernels
-from .main import THREADS, main_of
+from .main import THREADS, find_main
 from .threads.divided_loops import Divided, divided_loops
 from .threads.hazards import Hazards, MemoryUse
 from .threads.overlap import may_meet, nests_of, reads_of
@@ -48,7 +48,8 @@ class DivideNestsPass(ModulePass):
         expect_threads(self.threads)
         if self.threads == 1:
             return
-        main_of(op).attributes[THREADS] = IntegerAttr(self.threads, i64)
+        if (main := find_main(op)) is not None:
+            main.attributes[THREADS] = IntegerAttr(self.threads, i64)
         for_kernels(op, lambda kernel: divide_nests(kernel, self.threads))
 
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from xdsl.dialects import arith, func, llvm, memref
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, MemRefType, StringAttr, i8, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i8,
+    i64,
+)
 from xdsl.dialects.builtin import i32 as _i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -33,10 +43,15 @@ _ONE_OPERAND = DenseArrayBase.from_list(_i32, [1, 0, 0, 0])
 _PRIVATE = StringAttr("private")
 
 
+_INTERFACE = "glow_nest.interface"
+"""The attribute of the function of a kernel with what its callers need to know, if anything."""
+
+
 @dataclass(frozen=True)
-class KernelFunction:
-    function: func.FuncOp
-    scratch_bytes: int
+class KernelInterface:
+    """The facts about the function of a kernel that its callers need."""
+
+    scratch_bytes: int = 0
     """
     The bytes of scratch memory that the function takes as its last parameter; if 0, there is none.
     """
@@ -49,14 +64,35 @@ class KernelFunction:
     """
     has_barriers: bool = False
     """Whether threads wait for each other."""
-    alone: bool = True
-    """Whether only thread 0 does any work."""
+    is_shared: bool = False
+    """Whether threads other than the first do any work."""
+
+    @classmethod
+    def of(cls, function: func.FuncOp) -> KernelInterface:
+        """Returns what the attribute of a function says, which may be a declaration."""
+        found = function.attributes.get(_INTERFACE)
+        if not isinstance(found, DictionaryAttr):
+            return cls()
+        size = found.data.get("scratch_bytes")
+        scratch_bytes = size.value.data if isinstance(size, IntegerAttr) else 0
+        return cls(scratch_bytes, *(name in found.data for name in _FLAGS))
+
+    def note(self, function: func.FuncOp) -> None:
+        """Sets the attribute of a function, without what equals the defaults."""
+        facts: dict[str, Attribute] = {name: UnitAttr() for name in _FLAGS if getattr(self, name)}
+        if self.scratch_bytes:
+            facts["scratch_bytes"] = IntegerAttr(self.scratch_bytes, i64)
+        if facts:
+            function.attributes[_INTERFACE] = DictionaryAttr(facts)
 
 
-def build_function(kernel: KernelOp, machine: MachineDescription) -> KernelFunction:
+_FLAGS = tuple(field.name for field in fields(KernelInterface) if field.default is False)
+
+
+def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp:
     """
-    Returns the function of a kernel. The private scratch of each thread follows the scratch that
-    all threads use.
+    Returns the function of a kernel, which says its `KernelInterface`. The private scratch of each
+    thread follows the scratch that all threads use.
     """
     steps, threads = KernelSteps(kernel), kernel.thread_count
     _expect_registers(kernel, steps, machine)
@@ -137,7 +173,7 @@ def _bytes(count: int) -> list[Attribute]:
 
 def _finished(
     kernel: KernelOp, emitter: Emitter, block: Block, scratch_bytes: int, sharing: Sharing | None
-) -> KernelFunction:
+) -> func.FuncOp:
     emitter.finish()
     has_team = sharing is not None and any(sharing.team in op.operands for op in block.walk())
     if sharing is not None and not has_team:
@@ -147,10 +183,12 @@ def _finished(
     function = func.FuncOp(kernel.sym_name.data, t, Region(block), visibility=_PRIVATE)
     ops = list(kernel.walk())
     has_barriers = any(isinstance(op, BarrierOp) for op in ops)
-    alone = not any(_is_shared(op) for op in ops)
-    return KernelFunction(
-        function, scratch_bytes, sharing is not None, has_team, has_barriers, alone
+    is_shared = any(_is_shared(op) for op in ops)
+    interface = KernelInterface(
+        scratch_bytes, sharing is not None, has_team, has_barriers, is_shared
     )
+    interface.note(function)
+    return function
 
 
 def _is_shared(op: Operation) -> bool:

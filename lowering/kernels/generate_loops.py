@@ -11,18 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...glow_dialects.glow.machine import machine_of
-from ...glow_dialects.glow_nest.kernel import KernelOp
 from ...glow_dialects.machine import MachineDescription
 from ...passes.levels import SCHEDULED
 from ...passes.visited_operation import visit
-from .function import KernelFunction, build_function
+from .function import build_function
 from .kernel_errors import for_kernels
-from .main import THREADS, build_main, main_of
+from .main import THREADS, build_main, find_main
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class GenerateLoopsPass(ModulePass):
     Generates the loops of kernels by their schedules, and makes `main` compute the addresses of
     buffers. In a program that is divided between threads, the first parameter of `main` and of
     kernels is the number of the thread, and `main` also has the team of threads as a parameter (see
-    `lowering.threads`).
+    `lowering.threads`). The attribute `glow_nest.interface` of a function says what else its
+    callers need to know.
     """
 
     name = "glow-generate-loops"
@@ -43,20 +44,19 @@ class GenerateLoopsPass(ModulePass):
 
 def generate_loops(module: ModuleOp, machine: MachineDescription) -> None:
     """
-    Replaces kernels by functions, and `main` by a function that calls these. Other functions stay.
+    Replaces kernels by functions, and `main`, if the module has it, by a function that calls these,
+    or others that the module declares. Other functions stay.
     """
-    main = main_of(module)
-    functions: dict[str, KernelFunction] = {}
-
-    def generate(kernel: KernelOp) -> None:
-        made = functions[kernel.sym_name.data] = build_function(kernel, machine)
-        Rewriter.replace_op(kernel, made.function, [])
-
-    for_kernels(module, generate)
+    for_kernels(
+        module, lambda kernel: Rewriter.replace_op(kernel, build_function(kernel, machine), [])
+    )
+    main = find_main(module)
+    if main is None:
+        return
     visit(main)
     threads = main.attributes.get(THREADS)
     count = threads.value.data if isinstance(threads, IntegerAttr) else 1
-    *declarations, new = build_main(main, functions, count)
-    first = next((f.function for f in functions.values()), main)
-    Rewriter.insert_op(declarations, InsertPoint.before(first))
+    functions = [f for f in module.body.block.ops if isinstance(f, func.FuncOp)]
+    *declarations, new = build_main(main, {f.sym_name.data: f for f in functions}, count)
+    Rewriter.insert_op(declarations, InsertPoint.before(functions[0]))
     Rewriter.replace_op(main, new)

@@ -27,7 +27,7 @@ from ...glow_dialects.glow_inst.control import (
     IfInstruction,
     LoopInstruction,
 )
-from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier
+from ...glow_dialects.glow_inst.instruction import Qualifier
 from ...glow_dialects.glow_nest.call import CallOp
 from ...glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.instructions.program import in_order
@@ -35,7 +35,7 @@ from ...passes.visited_operation import visit
 from ..threads import BARRIER, NEXT
 from .codegen.emit import Emitter
 from .codegen.types import INDEX
-from .function import KernelFunction
+from .function import KernelInterface
 from .main_memory import ARENA, MainMemory, argument_type
 from .scratch import scratch_places
 from .threads.hazards import Hazards, MemoryUse, any_meet
@@ -49,12 +49,22 @@ _LEADING = (INDEX, PTR)
 
 def main_of(module: ModuleOp) -> func.FuncOp:
     """Returns the function `main` of a program. Raises CompileError unless it has one block."""
+    main = find_main(module)
+    if main is None:
+        raise CompileError("expected a function called main, found none")
+    return main
+
+
+def find_main(module: ModuleOp) -> func.FuncOp | None:
+    """
+    Returns `main`, which a part of a program may lack. Raises CompileError unless it has one block.
+    """
     for op in module.body.block.ops:
         if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
             if len(op.body.blocks) != 1:
                 raise CompileError(f"expected main with one block, found {len(op.body.blocks)}")
             return op
-    raise CompileError("expected a function called main, found none")
+    return None
 
 
 def planned_size(main: func.FuncOp, name: str, before: str) -> int:
@@ -66,18 +76,22 @@ def planned_size(main: func.FuncOp, name: str, before: str) -> int:
 
 
 def build_main(
-    main: func.FuncOp, kernels: Mapping[str, KernelFunction], threads: int
+    main: func.FuncOp, kernels: Mapping[str, func.FuncOp], threads: int
 ) -> list[Operation]:
-    """Returns the new `main`, and declarations of the functions by which threads work together."""
+    """
+    Returns the new `main`, which calls `kernels`, functions by their names, and declarations of the
+    functions by which threads work together.
+    """
+    interfaces = {name: KernelInterface.of(kernel) for name, kernel in kernels.items()}
     program = list(in_order(main.body.block))
-    calls = [(op, kernels[op.callee.string_value()]) for op in program if isinstance(op, CallOp)]
+    calls = [(op, interfaces[op.callee.string_value()]) for op in program if isinstance(op, CallOp)]
     needs: dict[Operation, int] = {op: k.scratch_bytes for op, k in calls if k.scratch_bytes}
     places = scratch_places(program, needs)
     weights, arena = (
         planned_size(main, name, "glow-generate-loops") for name in (WEIGHTS_SIZE, ARENA_SIZE)
     )
     size = max([arena, *(at + needs[op] for op, at in places.items())])
-    caller = _Main(main, weights, size, places, kernels, shared=threads > 1)
+    caller = _Main(main, weights, size, places, interfaces, shared=threads > 1)
     caller.run(main.body.block)
     return [*(_declarations() if threads > 1 else ()), caller.finish()]
 
@@ -91,7 +105,7 @@ class _Main:
         weights: int,
         arena: int,
         scratch: Mapping[Operation, int],
-        kernels: Mapping[str, KernelFunction],
+        kernels: Mapping[str, KernelInterface],
         shared: bool,
     ):
         self._main = main
@@ -220,14 +234,14 @@ class _Main:
         if self._leading and self._hazards.need_barrier(use):
             self._emitter.call(SymbolRefAttr(BARRIER), tuple(reversed(self._leading)))
 
-    def _call(self, op: Instruction, kernel: KernelFunction) -> None:
+    def _call(self, op: CallOp, kernel: KernelInterface) -> None:
         operands = [*self._threading(op, kernel), *(self._memory.view(v) for v in op.operands)]
         if kernel.scratch_bytes:
             t = MemRefType(i8, [kernel.scratch_bytes])
             operands.append(self._memory.scratch(self._scratch[op], t))
-        self._emitter.call(SymbolRefAttr(kernel.function.sym_name), operands)
+        self._emitter.call(op.callee, operands)
 
-    def _threading(self, op: Instruction, kernel: KernelFunction) -> Sequence[SSAValue]:
+    def _threading(self, op: CallOp, kernel: KernelInterface) -> Sequence[SSAValue]:
         """
         Returns the leading arguments of a call, and emits a barrier before it if there must be one.
         """
@@ -240,7 +254,7 @@ class _Main:
             self._hazards.passed_barrier()
         return (thread, team) if kernel.has_team else (thread,)
 
-    def _use(self, op: Instruction, kernel: KernelFunction) -> MemoryUse[MemoryRegion]:
+    def _use(self, op: CallOp, kernel: KernelInterface) -> MemoryUse[MemoryRegion]:
         reads: list[MemoryRegion] = []
         writes: list[MemoryRegion] = []
         if kernel.scratch_bytes:
@@ -250,7 +264,7 @@ class _Main:
             region = self._memory.region(value)
             if region is not None:
                 (reads if qualifier is Qualifier.IN else writes).append(region)
-        return MemoryUse(reads, writes, kernel.alone)
+        return MemoryUse(reads, writes, alone=not kernel.is_shared)
 
     def finish(self) -> func.FuncOp:
         self._emitter.finish()

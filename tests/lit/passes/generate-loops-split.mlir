@@ -65,7 +65,7 @@ func.func @main(%x: memref<5000xf32> {glow.name = "x", glow.qualifier = "in"}, %
   func.return
 }
 
-// CHECK-LABEL: func.func private @k_reduce_sum_{{[0-9a-f]+}}(%thread: index, %{{[^:]*}}: memref<1xf32>, %{{[^:]*}}: memref<5000xf32>) {
+// CHECK-LABEL: func.func private @k_reduce_sum_{{[0-9a-f]+}}(%thread: index, %{{[^:]*}}: memref<1xf32>, %{{[^:]*}}: memref<5000xf32>) attributes {glow_nest.interface = {has_thread}} {
 // CHECK-NOT:     memref.view
 // CHECK-NOT:     func.call @glow_barrier
 // CHECK:       func.func @main

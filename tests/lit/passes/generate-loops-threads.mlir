@@ -16,7 +16,7 @@ func.func @main(%x: memref<64x1024xf32> {glow.name = "x", glow.qualifier = "in"}
 }
 
 // CHECK:      func.func private @glow_barrier(!llvm.ptr, index) -> ()
-// CHECK:      func.func private @[[COPY:k_copy_[0-9a-f]+]](%thread: index, %{{.*}}: memref<64x1024xf32>, %{{.*}}: memref<64x1024xf32>) {
+// CHECK:      func.func private @[[COPY:k_copy_[0-9a-f]+]](%thread: index, %{{.*}}: memref<64x1024xf32>, %{{.*}}: memref<64x1024xf32>) attributes {glow_nest.interface = {has_thread, is_shared}} {
 // CHECK:        %[[HALF:.*]] = arith.constant 2048 : index
 // CHECK:        %[[FIRST:.*]] = arith.muli %thread, %[[HALF]] : index
 // CHECK-NEXT:   %[[END:.*]] = arith.addi %[[FIRST]], %[[HALF]] : index

@@ -32,7 +32,17 @@ def test_functions_by_themselves_are_those_of_the_whole_stage(threads: int):
     assert parts == texts(stages["llvm"])
     assert any("@glow_main" in text for text in parts)
     assert any("define internal" in text for text in parts)
-    assert stages.times["llvm"] > 0
+    # the nests of all kernels are made first, and the rest for one after the other
+    streamed = [name for name in stages if name in ("scheduled", "divided", "kernels", "llvm")]
+    assert all(stages.times[name] > 0 for name in ("nests", *streamed))
+    assert len(parts) == stages.functions
+
+
+@pytest.mark.parametrize("options", [{"timed": True}, {"sanitize": True}])
+def test_passes_on_whole_programs_are_not_streamed(options: dict):
+    stages = CpuBackend(**options).stages()
+    whole = [s.name for s in stages if s.bulky and not s.by_function]
+    assert whole == ["nests", "kernels"]
 
 
 def test_the_lock_is_passed_on_soon_until_the_last_user_is_gone():
