@@ -44,6 +44,8 @@ class CpuStages:
         kernels = "glow-generate-loops"
         if self._options.timed:
             kernels += f",glow-instrument-kernels{{threads={threads}}}"
+        if self._options.reports:
+            kernels += ",glow-report-outputs"
         if self._options.sanitize:
             kernels += ",glow-sanitize"
         schedule = "glow-schedule-nests"
