@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 
 import glow
 import numpy as np
@@ -26,7 +27,7 @@ from glow.training.execution import Execution
 from .training import MOMENTUM, NETWORKS, RATE
 
 ROUNDS = 6
-CHOSEN = ("resnet18-32-8", "encoder-128-8")
+CHOSEN: Sequence[str] = ("resnet18-32-8", "encoder-128-8")
 
 
 def _without_overlap() -> None:
@@ -35,8 +36,9 @@ def _without_overlap() -> None:
 
     def late(self: Execution, model, feed, complete=None):
         outputs = run(self, model, feed)
-        for name, array in outputs.items() if complete is not None else ():
-            complete(name, array)
+        if complete is not None:
+            for name, array in outputs.items():
+                complete(name, array)
         return outputs
 
     Execution.run = late
@@ -84,7 +86,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=5.0, help="of each round")
     args = parser.parse_args()
-    chosen = args.networks or list(CHOSEN)
+    chosen: list[str] = args.networks or [*CHOSEN]
     if unknown := [name for name in chosen if name not in NETWORKS]:
         parser.error(f"no network is called {', '.join(unknown)}; there are {', '.join(NETWORKS)}")
     if "RANK" in os.environ:

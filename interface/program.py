@@ -13,12 +13,6 @@ if TYPE_CHECKING:
     from .signature import Signature
 
 
-REPORT = "glow_report"
-"""
-The function `void glow_report(int64_t output)`, which a program calls when an output is complete.
-"""
-
-
 class Program(Protocol):
     """A network that is ready to run. Calls from several threads at once are safe."""
 

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..errors import CompileError
 from ..glow_dialects.glow_inst.memory import argument_qualifier
-from ..interface.program import REPORT
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
+from .target import REPORT
 from .threads import BARRIER
 
 _INDEX = IndexType()
@@ -52,14 +52,15 @@ class ReportOutputsPass(ModulePass):
                 "main has no arena as its last parameter: run glow-generate-loops before "
                 "glow-report-outputs"
             )
-        called = {REPORT: [_INDEX]}
+        called: dict[str, list[Attribute]] = {REPORT: [_INDEX]}
         if (threading := _threading(block)) and BARRIER not in functions:
             called[BARRIER] = [v.type for v in threading]
         for name, types in called.items():
             external = func.FuncOp.external(name, types, [])
             Rewriter.insert_op(external, InsertPoint.at_start(op.body.block))
-        for last, outputs in each(list(_completed(block).items())):
-            _report(last, outputs, threading)
+        completed = _completed(block)
+        for last in each(list(completed)):
+            _report(last, completed[last], threading)
 
 
 def _threading(block: Block) -> list[SSAValue]:

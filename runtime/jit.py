@@ -24,8 +24,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding.ffi import lib
 
 from ..errors import CompileError
-from ..interface.program import REPORT
-from ..lowering.target import ALWAYS_INLINE, Target, initialize_native
+from ..lowering.target import ALWAYS_INLINE, REPORT, Target, initialize_native
 from .half import half_conversions
 from .object_cache import key_of
 from .reports import REPORT_ADDRESS

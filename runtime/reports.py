@@ -17,7 +17,7 @@ Complete = Callable[[int], object]
 
 
 class _Listening(threading.local):
-    """What a thread listens with, and the error that this has met."""
+    """The function that a thread listens with, and the error that it has raised."""
 
     complete: Complete | None = None
     error: BaseException | None = None

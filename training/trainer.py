@@ -98,13 +98,15 @@ class Trainer:
         options = {"backend": backend, "threads": threads, **options}
         self._execution = Execution(self._graphs.state, options)
         self._processes = processes
-        # the backward pass begins with the last layers
-        self._summed = [NEW + GRADIENT + name for name in reversed(self.trained)]
-        """The gradients in the order in which processes add them up."""
         can_report = "reports" in find_backend(backend).option_defaults()
         self._reports: dict[str, object] = {"reports": True} if can_report else {}
         if processes is not None:
             processes.copy_first(self._execution.arrays.values())
+
+    @property
+    def _summed(self) -> list[str]:
+        """The gradients in the order in which processes add them up: that of the backward pass."""
+        return [NEW + GRADIENT + name for name in reversed(self.trained)]
 
     @property
     def is_first(self) -> bool:

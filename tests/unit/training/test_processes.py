@@ -156,9 +156,11 @@ def noted(processes: Processes) -> list[str]:
         events.append("begun")
         return begin(tensors)
 
-    def run_into(self: CpuProgram, *arguments: Sequence[np.ndarray]) -> None:
+    def run_into(
+        self: CpuProgram, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
+    ) -> None:
         events.append("run")
-        run(self, *arguments)
+        run(self, inputs, outputs)
         events.append("ended")
 
     processes.begin_sum, CpuProgram.run_into = begin_sum, run_into
