@@ -96,7 +96,13 @@ def main() -> None:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     command = [sys.executable, "-m", "glow.benchmarks.overlap", *sys.argv[1:]]
-    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(args.processes)}
+    # as torchrun does: threads of PyTorch that wait for work would take processors
+    where = {
+        "OMP_NUM_THREADS": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port,
+        "WORLD_SIZE": str(args.processes),
+    }
     running = [
         subprocess.Popen(command, env={**os.environ, **where, "RANK": str(rank)})
         for rank in range(args.processes)
