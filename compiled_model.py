@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from .interface.signature import Signature, TensorInfo
 from .interface.symbols import checked_sizes
 from .runtime.peak_memory import peak_resident_bytes
 from .runtime.random_state import RandomState
+from .runtime.reports import listening
 from .session import Session
 
 if TYPE_CHECKING:
@@ -116,6 +118,36 @@ class CompiledModel:
             return
         found = self._signature.results(self.computed(inputs))
         copy_results(self._signature, found, memory)
+
+    def run_reporting(
+        self,
+        outputs: Outputs,
+        input_feed: Mapping[str, object],
+        complete: Callable[[str], object],
+    ) -> None:
+        """
+        Does the work of `run_into`, and calls `complete` with the name of each output as soon as
+        the run neither reads nor writes its memory any more. The model must have been compiled with
+        `reports=True` for the backend cpu; otherwise all outputs are complete in the end.
+
+        `complete` runs in this thread, and the program waits for it. What it raises is raised when
+        the run has ended; it is then not called again. Raises InputError as `run_into` does.
+        """
+        inputs, kept = self._signature.arrays(input_feed), self._signature.states.values()
+        names = [info.name for i, info in enumerate(self._signature.outputs) if i not in kept]
+        waiting = dict.fromkeys(info.name for info in self._signature.outputs)
+
+        def tell(number: int) -> None:
+            if number < len(names):  # the other ones are hidden
+                del waiting[names[number]]
+                complete(names[number])
+
+        # other programs report memory of their own, or their parts
+        is_direct = self._writes_directly and isinstance(self._program, InPlaceProgram)
+        with listening(tell) if is_direct else nullcontext():
+            self.compute_into(inputs, outputs)
+        for name in waiting:
+            complete(name)
 
     def for_inputs(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
         """Returns the model for inputs of these shapes, in their order."""

@@ -86,6 +86,7 @@ PASSES = {
     "glow-divide-nests": _KERNELS + "divide_nests:DivideNestsPass",
     "glow-generate-loops": _KERNELS + "generate_loops:GenerateLoopsPass",
     "glow-instrument-kernels": "lowering.instrument_kernels:InstrumentKernelsPass",
+    "glow-report-outputs": "lowering.report_outputs:ReportOutputsPass",
     "glow-sanitize": "lowering.sanitize:SanitizePass",
     "glow-expand-math": "lowering.expand_math:ExpandMathPass",
     "glow-convert-to-llvm": "lowering.llvm.convert:ConvertToLLVMPass",

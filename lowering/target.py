@@ -30,6 +30,10 @@ OTHER_TRIPLES = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 NATIVE = "native"
 DEFAULT_CPU = "GLOW_TARGET_CPU"
 """The environment variable that names the CPU where nothing else does; empty is `native`."""
+REPORT = "glow_report"
+"""
+The function `void glow_report(int64_t output)`, which a program calls when an output is complete.
+"""
 ALWAYS_INLINE = "alwaysinline"
 """The attribute of functions that LLVM inlines wherever they are called."""
 

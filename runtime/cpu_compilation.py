@@ -106,8 +106,9 @@ class CpuCompilation:
         if cache is None or options.sanitize:
             return self._generate()
         allocated = planned_module(self._stages)
+        passes = [name for name in ("timed", "reports") if getattr(options, name)]
         key = program_cache.program_key(
-            allocated, self._target, options.threads, options.timed, self._schedules
+            allocated, self._target, options.threads, passes, self._schedules
         )
         plan = program_cache.find_plan(cache, key)
         found = [cache.get(k) for k in plan.objects] if plan is not None else []

@@ -119,6 +119,11 @@ class CpuOptions:
     `CompiledModel.profile`.
     """
 
+    reports: bool = option(False, "say when each output is complete")
+    """
+    Whether the program says when each of its outputs is complete, for the argument `complete` of
+    `CompiledModel.run_into`.
+    """
     sanitize: bool = option(False, "check each access of kernels to their buffers; slow")
     """
     Whether kernels compare the place of each load and store with the bounds of its buffer, and
@@ -133,7 +138,7 @@ class CpuOptions:
         object.__setattr__(self, "group", at_least_one("group", self.group))
         if self.weights is not None:
             expect_choice("weights", self.weights, WEIGHTS)
-        for name in ("pin", "timed", "sanitize"):
+        for name in ("pin", "timed", "reports", "sanitize"):
             expect_boolean(name, getattr(self, name))
         for name in ("target_cpu", "target_features", "target_triple", "schedules"):
             expect_text(name, getattr(self, name))

@@ -45,6 +45,8 @@ class CpuStages:
         alone = not self._options.timed and not self._options.sanitize
         if self._options.timed:
             kernels += f",glow-instrument-kernels{{threads={threads}}}"
+        if self._options.reports:
+            kernels += ",glow-report-outputs"
         if self._options.sanitize:
             kernels += ",glow-sanitize"
         schedule = "glow-schedule-nests"

@@ -24,9 +24,10 @@ import llvmlite.binding as llvm
 from llvmlite.binding.ffi import lib
 
 from ..errors import CompileError
-from ..lowering.target import ALWAYS_INLINE, Target, initialize_native
+from ..lowering.target import ALWAYS_INLINE, REPORT, Target, initialize_native
 from .half import half_conversions
 from .object_cache import key_of
+from .reports import REPORT_ADDRESS
 
 if TYPE_CHECKING:
     from ..interface.cache import Cache
@@ -146,6 +147,7 @@ class Executable:
         if (support := support_object(target)) is not None:
             builder.add_object_img(support)
         builder.add_current_process()
+        builder.import_symbol(REPORT, REPORT_ADDRESS)
         for name in (entry, *exports):
             builder.export_symbol(name)
         with _lock:

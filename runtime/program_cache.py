@@ -12,6 +12,7 @@ content of its source files.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from io import StringIO
 
 from xdsl.dialects.builtin import ModuleOp
@@ -45,19 +46,17 @@ def program_key(
     allocated: ModuleOp,
     target: Target,
     threads: int = 1,
-    timed: bool = False,
+    passes: Sequence[str] = (),
     schedules: str | None = None,
 ) -> str:
     """
-    Returns the key of a module after `glow-allocate`, for a number of threads, and with
-    `glow-instrument-kernels` if it is `timed`. `schedules` is the hash of a file of measured
+    Returns the key of a module after `glow-allocate`, for a number of threads, whose kernels
+    further `passes` change, such as `timed`. `schedules` is the hash of a file of measured
     schedules. Equal programs with other weights share the key.
     """
     text = StringIO()
     _WithoutValues(text, allocated).print_op(allocated)
-    details = [source_hash(GENERATORS), *target.key(), str(threads)]
-    if timed:
-        details.append("timed")
+    details = [source_hash(GENERATORS), *target.key(), str(threads), *passes]
     if schedules is not None:
         details.append(f"schedules {schedules}")
     return key_of("program", text.getvalue(), *details)

@@ -33,18 +33,24 @@ class Execution:
         self._programs: dict[Hashable, tuple[ModuleOp, CompiledModel]] = {}
 
     def program(
-        self, key: Hashable, batch: Batch, graph: Callable[..., ModuleOp], *arguments: object
+        self,
+        key: Hashable,
+        batch: Batch,
+        graph: Callable[..., ModuleOp],
+        *arguments: object,
+        **options: object,
     ) -> tuple[ModuleOp, CompiledModel]:
         """
         Returns the graph and the program for batches like one, compiled if it is the first one of
         its kind `key` and its shapes. `graph(inputs, targets, *arguments)` makes the graph.
+        `options` are further ones of `glow.compile`.
         """
         inputs, targets = map(arrays_of, batch)
         shapes = tuple((a.shape, a.dtype) for a in (*inputs, *targets))
         if (key, shapes) not in self._programs:
             module = graph(inputs, targets, *arguments)
             self.arrays = {**self._state(), **self.arrays}
-            self._programs[key, shapes] = module, compile(module, **self._options)
+            self._programs[key, shapes] = module, compile(module, **{**self._options, **options})
         return self._programs[key, shapes]
 
     def timed(self, module: ModuleOp) -> CompiledModel:
@@ -77,15 +83,26 @@ class Execution:
                 )
         return feed
 
-    def run(self, model: CompiledModel, feed: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-        """Runs a program. Returns its outputs; the new state counts only after `accept`."""
+    def run(
+        self,
+        model: CompiledModel,
+        feed: Mapping[str, np.ndarray],
+        complete: Callable[[str, np.ndarray], object] | None = None,
+    ) -> Mapping[str, np.ndarray]:
+        """
+        Runs a program. Returns its outputs; the new state counts only after `accept`. Calls
+        `complete` with the name and the memory of each output that the program needs no more.
+        """
         outputs: dict[str, np.ndarray] = {}
         for info in model.get_outputs():
             name = info.name.removeprefix(NEW)
             if name not in self._spare:
                 self._spare[name] = np.empty(info.shape, info.dtype)
             outputs[info.name] = self._spare[name]
-        model.run_into(outputs, feed)
+        if complete is None:
+            model.run_into(outputs, feed)
+        else:
+            model.run_reporting(outputs, feed, lambda name: complete(name, outputs[name]))
         return outputs
 
     def accept(self, model: CompiledModel) -> None:

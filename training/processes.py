@@ -7,9 +7,10 @@ The processes add up their gradients by `torch.distributed` with its backend glo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,28 @@ T = TypeVar("T")
 
 BUCKET_BYTES = 1 << 20
 """Small arrays are added up together, up to so many bytes: each sum waits for the network once."""
+
+
+class Sums(Protocol):
+    """
+    Sums of arrays over all processes. A sum begins when its arrays are complete, and ends while the
+    process does other work. All processes begin sums in the same order, whenever arrays are
+    complete in each of them.
+    """
+
+    def add(self, name: Hashable, array: np.ndarray) -> None:
+        """
+        Takes an array that is complete, unless it is none to be summed; its memory must not be used
+        until the end. Raises GlowError if a process has ended.
+        """
+        ...
+
+    def finish(self) -> None:
+        """
+        Waits until all arrays are replaced by their sums. Raises GlowError if a process has ended
+        or does not answer.
+        """
+        ...
 
 
 class Processes:
@@ -85,42 +108,43 @@ class Processes:
 
     def add_up(self, arrays: Iterable[np.ndarray]) -> None:
         """
-        Replaces arrays by their sums over all processes, which are the same to the bit in each. A
-        bucket of small arrays is filled while the sums of earlier ones are under way.
+        Replaces arrays by their sums over all processes, which are the same to the bit in each.
 
         Raises GlowError if a process has ended or does not answer.
         """
-        under_way: list[tuple[Any, Any, list[Any]]] = []
-        for bucket in self._buckets(arrays):
-            flat = bucket[0] if len(bucket) == 1 else self._torch.cat(bucket)
-            work = self._meet(lambda flat=flat: self._distributed.all_reduce(flat, async_op=True))
-            under_way.append((work, flat, bucket))
-        for work, flat, bucket in under_way:
+        named = dict(enumerate(arrays))
+        sums = self.sums(named)
+        for number, array in named.items():
+            sums.add(number, array)
+        sums.finish()
+
+    def sums(self, order: Iterable[Hashable]) -> Sums:
+        """Returns sums of arrays that are complete one after the other; see `Sums`."""
+        return _Buckets(self, order)
+
+    def begin_sum(self, tensors: Sequence[Any]) -> Callable[[], None]:
+        """
+        Begins to replace flat tensors of one type by their sums over all processes. Returns a
+        function that waits for the result. Both raise GlowError as `add_up` does.
+        """
+        flat = tensors[0] if len(tensors) == 1 else self._torch.cat(tensors)
+        work = self._meet(lambda: self._distributed.all_reduce(flat, async_op=True))
+
+        def finish() -> None:
             self._meet(work.wait)
-            if len(bucket) > 1:
-                for tensor, added in zip(bucket, flat.split([len(t) for t in bucket]), strict=True):
+            if len(tensors) > 1:
+                parts = flat.split([len(t) for t in tensors])
+                for tensor, added in zip(tensors, parts, strict=True):
                     tensor.copy_(added)
+
+        return finish
 
     def copy_first(self, arrays: Iterable[np.ndarray]) -> None:
         """Replaces arrays by those of the first process."""
         for array in arrays:
-            self._meet(lambda array=array: self._distributed.broadcast(self._flat(array), 0))
+            self._meet(lambda array=array: self._distributed.broadcast(self.flat(array), 0))
 
-    def _buckets(self, arrays: Iterable[np.ndarray]) -> Iterator[list[Any]]:
-        """Yields tensors of one type that share the memory of arrays."""
-        bucket: list[Any] = []
-        for tensor in map(self._flat, arrays):
-            filled = sum(t.nbytes for t in bucket)
-            if bucket and (
-                tensor.dtype != bucket[0].dtype or filled + tensor.nbytes > BUCKET_BYTES
-            ):
-                yield bucket
-                bucket = []
-            bucket.append(tensor)
-        if bucket:
-            yield bucket
-
-    def _flat(self, array: np.ndarray) -> Any:
+    def flat(self, array: np.ndarray) -> Any:
         """Returns the memory of an array as a tensor of one dimension."""
         flat = array.reshape(-1)
         assert np.shares_memory(flat, array) or not array.size
@@ -139,3 +163,39 @@ class Processes:
                 f"another process of the training has ended or does not answer: {e}; start all of "
                 "them again, which continue from the last checkpoint"
             ) from e
+
+
+class _Buckets:
+    """Sums of buckets of small arrays, in the order of the arrays (Li et al. 2020, section 3.2)."""
+
+    def __init__(self, processes: Processes, order: Iterable[Hashable]):
+        self._processes = processes
+        self._expected = deque(order)
+        self._complete: dict[Hashable, np.ndarray] = {}
+        self._bucket: list[Any] = []
+        self._under_way: list[Callable[[], None]] = []
+
+    def add(self, name: Hashable, array: np.ndarray) -> None:
+        self._complete[name] = array
+        while self._expected and self._expected[0] in self._complete:
+            self._put(self._complete.pop(self._expected.popleft()))
+        if not self._expected:
+            self._begin()
+
+    def _put(self, array: np.ndarray) -> None:
+        tensor = self._processes.flat(array)
+        filled = sum(t.nbytes for t in self._bucket) + tensor.nbytes
+        if self._bucket and (tensor.dtype != self._bucket[0].dtype or filled > BUCKET_BYTES):
+            self._begin()
+        self._bucket.append(tensor)
+        if tensor.nbytes >= BUCKET_BYTES:
+            self._begin()
+
+    def _begin(self) -> None:
+        if self._bucket:
+            bucket, self._bucket = self._bucket, []
+            self._under_way.append(self._processes.begin_sum(bucket))
+
+    def finish(self) -> None:
+        for wait in self._under_way:
+            wait()

@@ -47,7 +47,7 @@ class Kind:
     """The number of batches whose mean gradient a step uses."""
     shared: bool = False
     """Whether other processes have other examples of the batch. Then the input `number.share` is
-    the share of those of this one, by which gradients are multiplied."""
+    the share of those of this one, by which the loss is multiplied before its gradients."""
 
 
 class Programs:
@@ -136,6 +136,11 @@ class Programs:
     def _gradients(self, graph: Graph, loss: Tensor, kind: Kind) -> dict[str, Tensor]:
         """Returns the gradients of all trained parameters."""
         wanted = {name: graph.parameters[name] for name in self.trained}
+        # the loss is multiplied instead of each gradient, which then is complete at once
+        if kind.shared:
+            loss = loss * graph.input(SHARE, Spec(()))
+        if kind.parts > 1:
+            loss = loss * (1 / kind.parts)
         found = graph.gradients(loss, wanted)
         missing = [name for name in self.trained if name not in found]
         if new := [name for name in missing if name not in self._warned]:
@@ -144,13 +149,8 @@ class Programs:
                 f"the loss does not depend on {', '.join(new)}: the gradient is zero", stacklevel=2
             )
         gradients: dict[str, Tensor] = {}
-        share = graph.input(SHARE, Spec(())) if kind.shared else None
         for name in self.trained:
             gradient = found.get(name) or graph.number(0.0, wanted[name])
-            if share is not None:
-                gradient = gradient * share
-            if kind.parts > 1:
-                gradient = gradient * (1 / kind.parts)
             if kind.reads_sum:
                 before = graph.input(GRADIENT + name, self.network.values[name])
                 gradient = before + gradient

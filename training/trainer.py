@@ -98,8 +98,15 @@ class Trainer:
         options = {"backend": backend, "threads": threads, **options}
         self._execution = Execution(self._graphs.state, options)
         self._processes = processes
+        can_report = "reports" in find_backend(backend).option_defaults()
+        self._reports: dict[str, object] = {"reports": True} if can_report else {}
         if processes is not None:
             processes.copy_first(self._execution.arrays.values())
+
+    @property
+    def _summed(self) -> list[str]:
+        """The gradients in the order in which processes add them up: that of the backward pass."""
+        return [NEW + GRADIENT + name for name in reversed(self.trained)]
 
     @property
     def is_first(self) -> bool:
@@ -245,6 +252,7 @@ class Trainer:
         """
         numbers = self._numbers()
         others, losses = self._processes, list[float]()
+        reports = {} if others is None else self._reports
         for i, batch in enumerate(batches):
             last = i == len(batches) - 1
             kind = Kind(i > 0, last and others is None, len(batches), others is not None)
@@ -253,10 +261,15 @@ class Trainer:
                 number = number * others.count + others.rank
                 batch, share = others.part(batch)
             given = {RANDOM: random_state(self.seed, number), SHARE: np.array(share, np.float32)}
-            graph, model = self._execution.program(kind, batch, self._graphs.step, kind)
+            make = self._graphs.step
+            graph, model = self._execution.program(kind, batch, make, kind, **reports)
             feed = self._execution.feed(model, batch, {**numbers, **given})
-            loss = float(self._execution.run(model, feed)[LOSS])
+            sums = others.sums(self._summed) if last and others is not None else None
+            outputs = self._execution.run(model, feed, None if sums is None else sums.add)
+            loss = float(outputs[LOSS])
             losses.append(loss if others is None else float(others.total([loss * share])[0]))
+            if sums is not None:
+                sums.finish()
             if not np.isfinite(losses[-1]):
                 here = not np.isfinite(loss)
                 where = "it is finite in this process"
@@ -273,9 +286,8 @@ class Trainer:
         return losses
 
     def _update(self, others: Processes, numbers: Mapping[str, np.ndarray]) -> None:
-        """Updates parameters by the gradients of all processes."""
+        """Updates parameters by the sums of the gradients of all processes."""
         arrays = self._execution.arrays
-        others.add_up(arrays[GRADIENT + name] for name in self.trained)
         changed = [arrays[name] for name in sorted(self.network.updated)]
         others.add_up(changed)
         for array in changed:

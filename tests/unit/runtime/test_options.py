@@ -75,7 +75,7 @@ def test_flags_come_from_the_options():
     given = {n: v for n, v in cpu_options(args).items() if v is not None}
     assert CpuOptions(**given) == CpuOptions(threads=3, pin=True, conv_algorithm="direct")
     absent = {field.name for field in fields(CpuOptions)} - cpu_options(args).keys()
-    assert absent == {"quantize", "timed", "target_triple", "weights", "group"}
+    assert absent == {"quantize", "timed", "reports", "target_triple", "weights", "group"}
 
 
 def test_any_integer_is_a_number_of_threads():

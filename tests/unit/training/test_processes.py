@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Barrier, Thread
@@ -15,9 +15,11 @@ from threading import Barrier, Thread
 import glow
 import numpy as np
 import pytest
-from glow import nn
+from glow import nn, training
 from glow.errors import GlowError, InputError
+from glow.runtime.cpu_program import CpuProgram
 from glow.training import Adam, Batches, Processes
+from glow.training.processes import Sums
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 TOLERANCE = 1e-5
@@ -33,6 +35,9 @@ class Threads(Processes):
     def add_up(self, arrays: Iterable[np.ndarray]) -> None:
         self._exchange(arrays, lambda parts: np.sum(parts, axis=0))
 
+    def sums(self, order: Iterable[Hashable]) -> Sums:
+        return ThreadSums(self, order)
+
     def copy_first(self, arrays: Iterable[np.ndarray]) -> None:
         self._exchange(arrays, lambda parts: parts[0])
 
@@ -45,6 +50,20 @@ class Threads(Processes):
         self._barrier.wait(60)
 
 
+class ThreadSums:
+    """Sums of threads, which happen in the end."""
+
+    def __init__(self, threads: Threads, order: Iterable[Hashable]):
+        self._threads, self._order = threads, list(order)
+        self._complete: dict[Hashable, np.ndarray] = {}
+
+    def add(self, name: Hashable, array: np.ndarray) -> None:
+        self._complete[name] = array
+
+    def finish(self) -> None:
+        self._threads.add_up(self._complete[name] for name in self._order)
+
+
 def _data(seed: int) -> Batches:
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((22, 5)).astype(np.float32)
@@ -52,13 +71,18 @@ def _data(seed: int) -> Batches:
     return Batches(x, y, 7)
 
 
-def _train(seed: int, processes: Processes | None, checkpoint: Path | None = None) -> list:
+def _train(
+    seed: int,
+    processes: Processes | None,
+    checkpoint: Path | None = None,
+    backend: str = "interpreter",
+) -> list:
     """Returns the losses of all epochs in training and validation, and the parameters."""
     network = nn.Sequential(nn.Linear(5, 11), nn.relu, nn.Linear(11, 3))
     network.initialize(seed if processes is None else seed + processes.rank)
     optimizer = Adam(1e-2, clip_norm=0.3)
     trainer = glow.Trainer(
-        *(network, nn.mean_squared_error, optimizer), backend="interpreter", processes=processes
+        *(network, nn.mean_squared_error, optimizer), backend=backend, processes=processes
     )
     options = {"validation": list(_data(seed + 1).epoch(0)), "checkpoint": checkpoint}
     reports = trainer.fit(_data(seed), 2, accumulate=3, progress=False, **options)
@@ -103,11 +127,13 @@ from pathlib import Path
 from glow.errors import GlowError
 from glow.training import Processes
 sys.path.insert(0, sys.argv[1])
-from test_processes import _train
+from test_processes import _train, noted
 rank, folder = int(os.environ["RANK"]), Path(sys.argv[2])
 try:
     processes = Processes()
-    found = _train(int(sys.argv[3]), processes, folder / "checkpoint")
+    events = noted(processes)
+    found = _train(int(sys.argv[3]), processes, folder / "checkpoint", "cpu")
+    (folder / f"{rank}.events").write_text(" ".join(events))
     np.savez(folder / f"{rank}.npz", *found)
     if rank == 1:
         os._exit(0)
@@ -116,6 +142,30 @@ try:
 except GlowError as e:
     sys.exit(str(e))
 """
+
+
+def noted(processes: Processes) -> list[str]:
+    """
+    Returns a list to which events are added: compiled programs run and end, and sums begin. Each
+    array is then larger than a bucket.
+    """
+    events: list[str] = []
+    begin, run = processes.begin_sum, CpuProgram.run_into
+
+    def begin_sum(tensors: Sequence) -> Callable[[], None]:
+        events.append("begun")
+        return begin(tensors)
+
+    def run_into(
+        self: CpuProgram, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
+    ) -> None:
+        events.append("run")
+        run(self, inputs, outputs)
+        events.append("ended")
+
+    processes.begin_sum, CpuProgram.run_into = begin_sum, run_into
+    training.processes.BUCKET_BYTES = 1
+    return events
 
 
 def _start(tmp_path: Path, seed: int, count: int) -> list[subprocess.Popen[str]]:
@@ -142,6 +192,9 @@ def test_processes(count: int, tmp_path: Path, rng: np.random.Generator):
     assert time.monotonic() - ended < 20
     wanted = _train(seed, None, tmp_path / "alone")
     for rank in range(count):
+        events = (tmp_path / f"{rank}.events").read_text()
+        # the sums of four gradients begin while the program of the last batch of a step runs
+        assert events.count("run begun begun begun begun ended") == 2
         with np.load(tmp_path / f"{rank}.npz") as found:
             _assert_equal(list(found.values()), wanted)
         if rank != 1:
