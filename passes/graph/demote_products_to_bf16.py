@@ -3,11 +3,17 @@ Rounds operands of convolutions and matrix products to bf16, whose sums stay in 
 
 On processors that multiply pairs of bf16 in one instruction (AVX512-BF16), this halves the memory
 that operands take, and may halve the time. It changes results: each operand keeps 8 significant
-bits. Filters and matrices are rounded, and put in pairs, at compile time. Images are rounded where
-they are made: the cast becomes part of their producer, before the padding of a convolution.
+bits. Constant filters and matrices are rounded, and put in pairs, at compile time. Images are
+rounded where they are made: the cast becomes part of their producer, before the padding of a
+convolution.
 
-Winograd convolutions, convolutions of few channels, depthwise ones and products of two tensors that
-are not constant stay as they are.
+Of products of matrices that are computed, as in training (Micikevicius et al. 2018, "Mixed
+precision training"), the kernel rounds both and puts them in pairs in each run. A cost model
+decides whether that is faster than the product in f32.
+
+Winograd convolutions, convolutions of few channels, depthwise ones, and those whose filter is
+computed stay as they are. `glow-choose-convolutions` makes products of matrices of the last kind
+before, where that is faster.
 """
 
 from __future__ import annotations
@@ -20,12 +26,16 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from ...glow_dialects.costs import repays_rounding
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow.matrix import MatMulOp
 from ...glow_dialects.glow.shape import PadOp
 from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
+from ...glow_dialects.glow_cpu.rounded import RoundedMatMulOp
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.python_values import to_python
 from ...semantics.arrays import constant_reader, lazy_constant
@@ -49,13 +59,14 @@ def rounded(build: Build, value: SSAValue) -> SSAValue:
 
 
 class _Rules:
-    """The rules for blocks and panels of `lanes` channels."""
+    """The rules for a machine, with blocks and panels of `lanes` channels."""
 
-    def __init__(self, lanes: int):
-        self.lanes = lanes
+    def __init__(self, machine: MachineDescription):
+        self.machine, self.lanes = machine, machine.channel_block
         self.table = RuleTable()
         self.table.rule(BlockedConvolutionOp)(self.convolution)
         self.table.rule(PackedMatMulOp)(self.matmul)
+        self.table.rule(MatMulOp)(self.computed)
 
     def convolution(self, node: BlockedConvolutionOp, build: Build) -> SSAValue | None:
         filters = node.filter
@@ -100,6 +111,16 @@ class _Rules:
         w.name_hint = weights.name_hint
         return build(DotMatMulOp, rounded(build, node.input), w, columns=columns)
 
+    def computed(self, node: MatMulOp, build: Build) -> SSAValue | None:
+        """Returns the product of two matrices, which its kernel packs, if that is faster."""
+        rows, columns = shape_of(node.result.type)[-2:]
+        terms = shape_of(node.lhs.type)[-2 if node.transpose_lhs.value.data else -1]
+        repays = repays_rounding(rows, terms, columns, self.machine)
+        if element_of(node.lhs.type) != f32 or not repays:
+            return None
+        turned = {"transpose_lhs": node.transpose_lhs, "transpose_rhs": node.transpose_rhs}
+        return build(RoundedMatMulOp, node.lhs, node.rhs, **turned)
+
 
 @dataclass(frozen=True)
 class DemoteProductsToBf16Pass(ModulePass):
@@ -109,4 +130,4 @@ class DemoteProductsToBf16Pass(ModulePass):
     level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op, _Rules(machine_of(op).channel_block).table)
+        apply_rules(op, _Rules(machine_of(op)).table)
