@@ -11,8 +11,16 @@ from xdsl.dialects.builtin import ModuleOp
 from ..compiled_model import CompiledModel
 from ..compiler import compile
 from ..errors import InputError
+from ..interface.backend import find_backend
 from .data import Batch, arrays_of
 from .step import NEW
+
+
+def expect_precision(backend: str, options: Mapping[str, Any]) -> None:
+    """Raises GlowError if a backend lacks the precision in options of `glow.compile`."""
+    known = find_backend(backend).option_defaults()
+    own = {name: value for name, value in options.items() if name in known}
+    find_backend(backend, **{**own, "precision": options["precision"]}).stages()
 
 
 class Execution:

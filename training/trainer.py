@@ -20,7 +20,7 @@ from ..nn.functions import RANDOM
 from ..nn.tensor import Described, Graph, Tensor
 from .checkpoint import read_checkpoint, write_checkpoint
 from .data import Batch, Dataset, batches_of
-from .execution import Execution, examples
+from .execution import Execution, examples, expect_precision
 from .networks import frozen, network_of
 from .nonfinite import first_nonfinite
 from .optimizers import Optimizer
@@ -56,6 +56,7 @@ class Trainer:
         threads: int = 1,
         processes: Processes | None = None,
         quantization: QuantizationAware | None = None,
+        precision: str | None = None,
         **options: Any,
     ):
         """
@@ -71,9 +72,13 @@ class Trainer:
           begin as those of the first one.
         - `quantization`: how values are rounded in training and evaluation, as an integer program
           rounds them. The graph of the trained network then has quantized types.
+        - `precision`: `bf16` to round the factors of products to bf16 where that is faster, in
+          steps and in evaluation. Sums, parameters and all else stay in f32 (Micikevicius et al.
+          2018, "Mixed precision training"). It needs a CPU with AVX512-BF16.
 
-        Raises GlowError for a pattern that matches nothing, and what `glow.compile` raises for a
-        model. Programs are compiled for the first batch of each shape.
+        Raises GlowError for a pattern that matches nothing, for a precision that the CPU lacks, and
+        what `glow.compile` raises for a model. Programs are compiled for the first batch of each
+        shape.
         """
         self.network = network_of(model)
         self._optional: str | None = None
@@ -96,6 +101,9 @@ class Trainer:
         self._stopped = False
         self._graphs = Programs(self.network, self.trained, loss, optimizer)
         options = {"backend": backend, "threads": threads, **options}
+        if precision is not None:
+            options["precision"] = precision
+            expect_precision(backend, options)
         self._execution = Execution(self._graphs.state, options)
         self._processes = processes
         if processes is not None:

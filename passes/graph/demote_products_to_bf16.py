@@ -27,9 +27,10 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ...glow_dialects.costs import repays_rounding
+from ...glow_dialects.glow.arithmetic import AddOp
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.machine import machine_of
-from ...glow_dialects.glow.matrix import MatMulOp
+from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ...glow_dialects.glow.shape import PadOp
 from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
@@ -66,7 +67,8 @@ class _Rules:
         self.table = RuleTable()
         self.table.rule(BlockedConvolutionOp)(self.convolution)
         self.table.rule(PackedMatMulOp)(self.matmul)
-        self.table.rule(MatMulOp)(self.computed)
+        self.table.rule(MatMulOp)(self.matrices)
+        self.table.rule(FullyConnectedOp)(self.fully_connected)
 
     def convolution(self, node: BlockedConvolutionOp, build: Build) -> SSAValue | None:
         filters = node.filter
@@ -111,15 +113,26 @@ class _Rules:
         w.name_hint = weights.name_hint
         return build(DotMatMulOp, rounded(build, node.input), w, columns=columns)
 
-    def computed(self, node: MatMulOp, build: Build) -> SSAValue | None:
-        """Returns the product of two matrices, which its kernel packs, if that is faster."""
-        rows, columns = shape_of(node.result.type)[-2:]
-        terms = shape_of(node.lhs.type)[-2 if node.transpose_lhs.value.data else -1]
-        repays = repays_rounding(rows, terms, columns, self.machine)
-        if element_of(node.lhs.type) != f32 or not repays:
+    def matrices(self, node: MatMulOp, build: Build) -> SSAValue | None:
+        """Returns the product of matrices, which its kernel packs, if that is faster."""
+        turned = node.transpose_lhs.value.data != 0, node.transpose_rhs.value.data != 0
+        return self._computed(node.lhs, node.rhs, turned, build)
+
+    def fully_connected(self, node: FullyConnectedOp, build: Build) -> SSAValue | None:
+        product = self._computed(node.input, node.weights, (False, True), build)
+        if product is None:
             return None
-        turned = {"transpose_lhs": node.transpose_lhs, "transpose_rhs": node.transpose_rhs}
-        return build(RoundedMatMulOp, node.lhs, node.rhs, **turned)
+        return build(AddOp, product, build.broadcast(node.bias, shape_of(product.type)))
+
+    def _computed(
+        self, lhs: SSAValue, rhs: SSAValue, turned: tuple[bool, bool], build: Build
+    ) -> SSAValue | None:
+        rows, terms = reversed(shape_of(lhs.type)[-2:]) if turned[0] else shape_of(lhs.type)[-2:]
+        columns = shape_of(rhs.type)[-2 if turned[1] else -1]
+        if element_of(lhs.type) != f32 or not repays_rounding(rows, terms, columns, self.machine):
+            return None
+        flags = {"transpose_lhs": turned[0], "transpose_rhs": turned[1]}
+        return build(RoundedMatMulOp, lhs, rhs, **flags)
 
 
 @dataclass(frozen=True)
