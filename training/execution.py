@@ -16,11 +16,18 @@ from .data import Batch, arrays_of
 from .step import NEW
 
 
-def expect_precision(backend: str, options: Mapping[str, Any]) -> None:
-    """Raises GlowError if a backend lacks the precision in options of `glow.compile`."""
+def with_precision(precision: str | None, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """
+    Returns options of `glow.compile` with a precision, if one is given. Raises GlowError if the
+    backend lacks it.
+    """
+    if precision is None:
+        return options
+    backend = options["backend"]
     known = find_backend(backend).option_defaults()
     own = {name: value for name, value in options.items() if name in known}
-    find_backend(backend, **{**own, "precision": options["precision"]}).stages()
+    find_backend(backend, **{**own, "precision": precision}).stages()
+    return {**options, "precision": precision}
 
 
 class Execution:

@@ -20,7 +20,7 @@ from ..nn.functions import RANDOM
 from ..nn.tensor import Described, Graph, Tensor
 from .checkpoint import read_checkpoint, write_checkpoint
 from .data import Batch, Dataset, batches_of
-from .execution import Execution, examples, expect_precision
+from .execution import Execution, examples, with_precision
 from .networks import frozen, network_of
 from .nonfinite import first_nonfinite
 from .optimizers import Optimizer
@@ -72,11 +72,10 @@ class Trainer:
           begin as those of the first one.
         - `quantization`: how values are rounded in training and evaluation, as an integer program
           rounds them. The graph of the trained network then has quantized types.
-        - `precision`: `bf16` to round the factors of products to bf16 where that is faster, in
-          steps and in evaluation. Sums, parameters and all else stay in f32 (Micikevicius et al.
-          2018, "Mixed precision training"). It needs a CPU with AVX512-BF16.
+        - `precision`: `bf16` to round the factors of products where that is faster, in steps and in
+          evaluation; all else stays in f32 (Micikevicius et al. 2018). It needs AVX512-BF16.
 
-        Raises GlowError for a pattern that matches nothing, for a precision that the CPU lacks, and
+        Raises GlowError for a pattern that matches nothing, a precision that the CPU lacks, and
         what `glow.compile` raises for a model. Programs are compiled for the first batch of each
         shape.
         """
@@ -100,11 +99,8 @@ class Trainer:
         self._batch = 0
         self._stopped = False
         self._graphs = Programs(self.network, self.trained, loss, optimizer)
-        options = {"backend": backend, "threads": threads, **options}
-        if precision is not None:
-            options["precision"] = precision
-            expect_precision(backend, options)
-        self._execution = Execution(self._graphs.state, options)
+        given = {"backend": backend, "threads": threads, **options}
+        self._execution = Execution(self._graphs.state, with_precision(precision, given))
         self._processes = processes
         if processes is not None:
             processes.copy_first(self._execution.arrays.values())

@@ -131,8 +131,7 @@ class _Rules:
         columns = shape_of(rhs.type)[-2 if turned[1] else -1]
         if element_of(lhs.type) != f32 or not repays_rounding(rows, terms, columns, self.machine):
             return None
-        flags = {"transpose_lhs": turned[0], "transpose_rhs": turned[1]}
-        return build(RoundedMatMulOp, lhs, rhs, **flags)
+        return build(RoundedMatMulOp, lhs, rhs, transpose_lhs=turned[0], transpose_rhs=turned[1])
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ def _multiplies_bf16(machine: MachineDescription, call: Call) -> bool:
 def rounded_matmul(k: Kernel) -> None:
     """
     Computes `y[b, i, p * lanes + j] = sum(x[i, 2 * g + m] * w[p, g, j, m])` over `g` and `m`, where
-    `x` and `w` are rounded copies of the matrices `b`. Panels `p` that stay in a near cache are
-    copied and meet all rows before the next ones.
+    `x` and `w` are rounded copies of the matrices `b`. Some panels `p` are copied at a time, and
+    meet all rows before the next ones.
     """
     lhs, rhs = k.operands
     if k.call.get("transpose_lhs"):
