@@ -12,7 +12,7 @@ from ..compiled_model import CompiledModel
 from ..compiler import compile
 from ..errors import InputError
 from ..interface.backend import find_backend
-from .data import Batch, arrays_of
+from .data import Batch, arrays_of, parts_of
 from .step import NEW
 
 
@@ -52,9 +52,10 @@ class Execution:
     ) -> tuple[ModuleOp, CompiledModel]:
         """
         Returns the graph and the program for batches like one, compiled if it is the first one of
-        its kind `key` and its shapes. `graph(inputs, targets, *arguments)` makes the graph.
+        its kind `key` and its shapes. `graph(inputs, targets, *arguments)` makes the graph. Raises
+        InputError for what is no batch.
         """
-        inputs, targets = map(arrays_of, batch)
+        inputs, targets = parts_of(batch)
         shapes = tuple((a.shape, a.dtype) for a in (*inputs, *targets))
         if (key, shapes) not in self._programs:
             module = graph(inputs, targets, *arguments)

@@ -145,17 +145,19 @@ class Trainer:
           which is written before the first epoch and after each one.
         - `progress`: whether a bar is shown on a terminal.
 
-        Raises GlowError if the loss is not finite, with the step and the first node that is not,
-        and InputError for batches that do not fit. The state is then that before the step.
+        Raises GlowError if the loss is not finite, with the step and the first node that is not, or
+        for an epoch without steps, and InputError for batches that do not fit. The state is then
+        that before the step.
         """
         if accumulate < 1:
             raise GlowError(f"expected at least 1 batch for a step, found {accumulate}")
+        if metrics and validation is None:
+            raise GlowError("expected validation data for metrics, found none")
         self._stopped = False
         reports: list[Report] = []
         page = None
         if report is not None and self.is_first:
             page = RunReport(Path(report), "Training")
-        if page is not None:
             page.write()
         while self.epoch < epochs and not self._stopped:
             start = time.perf_counter()
@@ -193,6 +195,11 @@ class Trainer:
                     page.add_step(self.step, found, self._rate())
                     page.batch = group[-1]
                 show(self._batch, losses[-1])
+        if not self._batch:
+            raise GlowError(
+                f"expected at least {accumulate} batches in epoch {self.epoch + 1}, found "
+                f"{len(group)}; a data set gives its batches each time that it is iterated"
+            )
         return losses
 
     def _rate(self) -> float:
@@ -298,6 +305,8 @@ class Trainer:
         batches.
         """
         chosen, others = metrics or {}, self._processes
+        if LOSS in chosen:
+            raise GlowError(f"expected another name of a metric than {LOSS!r}")
         names, key = (LOSS, *chosen), ("evaluation", *chosen.items())
         rank, count = (0, 1) if others is None else (others.rank, others.count)
         sums = np.zeros(len(names) + 1)
