@@ -197,10 +197,20 @@ def copy_parameters(network: glow.nn.Module, other: nn.Module) -> None:
         parameter.array = state[name].numpy().copy()
 
 
-def step(network: nn.Module, optimizer: torch.optim.Optimizer, x: Tensor, y: Tensor) -> float:
-    """Does a step of PyTorch; returns the loss before it."""
+def step(
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    x: Tensor,
+    y: Tensor,
+    precision: str = "f32",
+) -> float:
+    """
+    Does a step of PyTorch; returns the loss before it. With the precision `bf16`, autocast chooses
+    what is computed in bf16.
+    """
     optimizer.zero_grad()
-    loss = f.cross_entropy(network(x), y)
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+        loss = f.cross_entropy(network(x).float(), y)
     loss.backward()
     optimizer.step()
     return loss.item()

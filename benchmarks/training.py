@@ -1,11 +1,11 @@
 """
 Time for each step of training, beside PyTorch on the same CPU.
 
-    python -m glow.benchmarks.training [NETWORK ...] [--threads N] [--seconds S]
+    python -m glow.benchmarks.training [NETWORK ...] [--threads N] [--seconds S] [--precision bf16]
 
 Both begin with the same parameters and see the same batches; their losses must agree. They take
 turns, and the table has the fastest of several rounds, because other programs can only slow a round
-down.
+down. With `--precision bf16`, a step in f32 takes its turn as well, and PyTorch uses its autocast.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from . import training_networks
 
 ROUNDS = 4
 RATE, MOMENTUM = 0.01, 0.9
+TOLERANCES = {"f32": 1e-2, "bf16": 3e-2}
+"""How far losses may be from those of f32."""
 
 
 @dataclass(frozen=True)
@@ -72,21 +74,30 @@ NETWORKS: Mapping[str, Network] = {
 }
 
 
-def _steps(name: str, threads: int) -> list[Callable[[], float]]:
-    """Returns functions that do a step with glow and with PyTorch."""
+Step = Callable[[], float]
+
+
+def _steps(name: str, threads: int, precision: str) -> dict[str, Step]:
+    """Returns functions that do a step with glow and with PyTorch, by the name of a column."""
     chosen, rng = NETWORKS[name], np.random.default_rng(0)
     torch = _torch_networks().seeded(threads)
-    other, network = chosen.build_torch(), chosen.build()
-    _torch_networks().copy_parameters(network, other)
+    other = chosen.build_torch()
     x = chosen.inputs(rng)
     y = rng.integers(0, chosen.classes, len(x))
-    trainer = glow.Trainer(network, nn.cross_entropy, SGD(RATE, MOMENTUM), threads=threads)
+    steps: dict[str, Step] = {}
+    for kind in dict.fromkeys((precision, "f32")):
+        network = chosen.build()
+        _torch_networks().copy_parameters(network, other)
+        optimizer = SGD(RATE, MOMENTUM)
+        options = {"threads": threads, "precision": kind}
+        trainer = glow.Trainer(network, nn.cross_entropy, optimizer, **options)
+        steps[f"glow {kind}"] = lambda trainer=trainer: trainer.train_step([(x, y)])[0]
     optimizer = torch.optim.SGD(other.parameters(), RATE, MOMENTUM)
     inputs = torch.from_numpy(x), torch.from_numpy(y)
-    return [
-        lambda: trainer.train_step([(x, y)])[0],
-        lambda: _torch_networks().step(other, optimizer, *inputs),
-    ]
+    steps[f"PyTorch {precision}"] = lambda: _torch_networks().step(
+        other, optimizer, *inputs, precision=precision
+    )
+    return steps
 
 
 def _round(step: Callable[[], float], seconds: float) -> float:
@@ -98,17 +109,17 @@ def _round(step: Callable[[], float], seconds: float) -> float:
     return best
 
 
-def measure(name: str, threads: int, seconds: float) -> tuple[float, float]:
-    """Returns the seconds for a step with glow, and with PyTorch."""
-    steps = _steps(name, threads)
+def measure(name: str, threads: int, seconds: float, precision: str) -> dict[str, float]:
+    """Returns the seconds for a step, of each way to do one."""
+    steps = _steps(name, threads, precision)
     for i in range(3):
-        ours, theirs = (step() for step in steps)
-        if not np.isclose(ours, theirs, rtol=1e-2):
-            raise SystemExit(f"{name}: the losses of step {i + 1} are {ours} and {theirs}")
-    best = [float("inf")] * len(steps)
+        losses = {way: step() for way, step in steps.items()}
+        if not np.allclose(list(losses.values()), losses["glow f32"], rtol=TOLERANCES[precision]):
+            raise SystemExit(f"{name}: the losses of step {i + 1} are {losses}")
+    best = dict.fromkeys(steps, float("inf"))
     for _ in range(ROUNDS):
-        best = [min(b, _round(s, seconds)) for b, s in zip(best, steps, strict=True)]
-    return best[0], best[1]
+        best = {way: min(best[way], _round(step, seconds)) for way, step in steps.items()}
+    return best
 
 
 def main() -> None:
@@ -117,17 +128,20 @@ def main() -> None:
     parser.add_argument("networks", nargs="*", help=f"some of {names}; by default all")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1.0, help="of each round")
+    parser.add_argument("--precision", choices=sorted(TOLERANCES), default="f32")
     args = parser.parse_args()
     chosen = args.networks or list(NETWORKS)
     if unknown := [name for name in chosen if name not in NETWORKS]:
         parser.error(f"no network is called {', '.join(unknown)}; there are {names}")
-    table = Table()
-    for column in ("network", "glow ms", "PyTorch ms", "ratio"):
-        table.add_column(column, justify="right")
+    table = Table("network")
     for name in chosen:
-        ours, theirs = measure(name, args.threads, args.seconds)
-        numbers = (f"{ours * 1e3:.2f}", f"{theirs * 1e3:.2f}", f"{ours / theirs:.2f}")
-        table.add_row(name, *numbers)
+        best = measure(name, args.threads, args.seconds, args.precision)
+        if not table.row_count:
+            for column in (*(f"{way} ms" for way in best), *(f"/ {way}" for way in [*best][1:])):
+                table.add_column(column, justify="right")
+        ours, *others = best.values()
+        ratios = (f"{ours / theirs:.2f}" for theirs in others)
+        table.add_row(name, *(f"{t * 1e3:.2f}" for t in best.values()), *ratios)
     if table.row_count:
         Console().print(table)
 

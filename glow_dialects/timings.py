@@ -119,6 +119,13 @@ class Timings:
     gathered_tile_operations: float = 4.0
     """Starting and finishing a tile of such products."""
 
+    rounded_vector_cycles: float = 5.0
+    """
+    Rounding a vector of a factor to bf16, and storing it in the pairs of a product, beyond what a
+    product in f32 does with it.
+    """
+    patch_vector_cycles: float = 12.0
+    """Writing a vector of the patches of a convolution to memory."""
     product_cycles: int = 500
     """Starting and finishing a product of matrices, besides its tiles."""
     least_merged_share: float = 0.01

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from ..errors import GlowError
 from ..glow_dialects.glow.activation import ReluOp, SoftplusOp
-from ..glow_dialects.glow.arithmetic import AbsOp
+from ..glow_dialects.glow.arithmetic import AbsOp, SqrtOp
 from ..glow_dialects.glow.indexing import ArgMaxOp
-from ..glow_dialects.glow.logic import EqualOp
+from ..glow_dialects.glow.logic import EqualOp, LessOp, OrOp, SelectOp
 from .functions import log_softmax
 from .tensor import Tensor, elementwise
 
@@ -18,17 +18,31 @@ from .tensor import Tensor, elementwise
 def cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
     """
     Returns the mean of `-log(softmax(scores)[label])` for scores [N, C, ...] and labels [N, ...],
-    integers of at least 0 and below C.
+    integers of at least 0 and below C. With other labels, the loss is NaN.
     """
     if labels.shape != (scores.shape[0], *scores.shape[2:]):
         raise GlowError(
             f"expected labels of shape {[scores.shape[0], *scores.shape[2:]]} for scores of shape "
             f"{list(scores.shape)}, found {list(labels.shape)}"
         )
-    logs = log_softmax(scores, axis=1)
-    return -scores.graph.formula(
+    logs, graph = log_softmax(scores, axis=1), scores.graph
+    chosen = graph.formula(
         "y[n, s..] = sum(c) (x[n, c, s..] if t[n, s..] == c else 0.0)", logs, labels
-    ).mean()
+    )
+    return (_nan_outside(labels, scores.shape[1], chosen) - chosen).mean()
+
+
+def _nan_outside(labels: Tensor, classes: int, like: Tensor) -> Tensor:
+    """Returns 0 for labels of classes and NaN for others, as the root of 0 or of -1."""
+    graph = labels.graph
+    below, last = graph.number(0, labels), graph.number(classes - 1, labels)
+    unknown = elementwise(
+        OrOp, elementwise(LessOp, labels, below), elementwise(LessOp, last, labels)
+    )
+    minus, zero = graph.number(-1.0, like), graph.number(0.0, like)
+    root = elementwise(SqrtOp, elementwise(SelectOp, unknown, minus, zero))
+    root.value.name_hint = "is_no_class"
+    return root
 
 
 def mean_squared_error(output: Tensor, target: Tensor) -> Tensor:

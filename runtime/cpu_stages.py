@@ -53,7 +53,8 @@ class CpuStages:
         if self._schedules is not None:
             schedule += f'{{schedules="{self._schedules}"}}'
         merge = f"glow-merge-products{{threads={threads}}}"
-        choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}}}"
+        rounded = " rounded=true" if self._rounds else ""
+        choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}{rounded}}}"
         return (
             *self.optimized(),
             Stage("lowered", f"glow-lower-nodes{{backend=cpu}},glow-skip-padding,{merge},{_CLEAN}"),
@@ -107,20 +108,24 @@ class CpuStages:
             return (optimized,)
         return optimized, Stage("quantized", f"{','.join(passes)},{integers},{_CLEAN}")
 
+    @property
+    def _rounds(self) -> bool:
+        return self._options.precision == "bf16"
+
     def _algorithm(self) -> str:
         """
         Returns the algorithm of convolutions. Convolutions that are rounded to bf16 are faster with
         AMX tiles of bf16 than with Winograd's algorithm.
         """
         machine, algorithm = self._machine, self._options.conv_algorithm
-        if algorithm == "auto" and self._options.precision == "bf16" and machine.has_bf16_tiles:
+        if algorithm == "auto" and self._rounds and machine.has_bf16_tiles:
             algorithm = "direct"
         return algorithm
 
     def _bf16(self) -> Sequence[Stage]:
         """Returns the stage that rounds to bf16, if that is asked for."""
         machine = self._machine
-        if self._options.precision != "bf16":
+        if not self._rounds:
             return ()
         if not machine.has_bf16_dot:
             raise GlowError(

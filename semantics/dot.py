@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from ..glow_dialects.glow.convolution import ConvolutionOp
 from ..glow_dialects.glow.matrix import MatMulOp
 from ..glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
+from ..glow_dialects.glow_cpu.rounded import RoundedMatMulOp
 from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ..glow_dialects.python_values import to_attribute
 from .blocked import pack_channels, unpack_channels
@@ -107,3 +108,10 @@ def matmul(call: Call, x: np.ndarray, w: np.ndarray) -> np.ndarray:
     )
     (result,) = evaluate(product, [a for a, _ in operands])
     return result.reshape(*x.shape[:-1], -1)
+
+
+@meaning(RoundedMatMulOp)
+def rounded_matmul(call: Call, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    product = replace(call, operator=MatMulOp)
+    (result,) = evaluate(product, [wide(a.astype(ml_dtypes.bfloat16)) for a in (x, w)])
+    return result

@@ -30,7 +30,7 @@ def write_checkpoint(
     try:
         write_whole(path, save(dict(arrays), {_KEY: json.dumps(dict(progress))}))
     except OSError as error:
-        last = "the checkpoint that was there before is unchanged" if path.exists() else "none"
+        last = "the checkpoint that was there before is unchanged" if path.is_file() else "none"
         raise GlowError(
             f"cannot write the checkpoint {path}: {error.strerror or error}; last good one: {last}"
         ) from error

@@ -85,6 +85,29 @@ def batches_of(dataset: Dataset, epoch: int) -> Iterable[Batch]:
     return dataset.epoch(epoch) if isinstance(dataset, Epochs) else dataset
 
 
+def parts_of(batch: Batch) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """
+    Returns the inputs and the targets of a batch. Raises InputError if it is no pair of arrays, or
+    has no examples.
+    """
+    if not isinstance(batch, tuple | list) or len(batch) != 2:
+        what = f"{len(batch)} parts" if isinstance(batch, tuple | list) else type(batch).__name__
+        raise InputError(f"expected batches that are pairs of inputs and targets, found {what}")
+    inputs, targets = map(arrays_of, batch)
+    if any(array.ndim and not len(array) for array in (*inputs, *targets)):
+        raise InputError("expected batches with examples, found one without")
+    return inputs, targets
+
+
 def arrays_of(arrays: Arrays) -> list[np.ndarray]:
-    """Returns one array or several as a list."""
-    return [arrays] if isinstance(arrays, np.ndarray) else list(arrays)
+    """
+    Returns one array or several as a list. Raises InputError for what is no array of numpy.
+    """
+    found = [arrays] if isinstance(arrays, np.ndarray) else list(arrays)
+    for array in found:
+        if not isinstance(array, np.ndarray | np.generic):
+            raise InputError(
+                f"expected an array of numpy, or several, found {type(array).__name__}; "
+                "numpy.asarray makes one"
+            )
+    return found

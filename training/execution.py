@@ -11,8 +11,23 @@ from xdsl.dialects.builtin import ModuleOp
 from ..compiled_model import CompiledModel
 from ..compiler import compile
 from ..errors import InputError
-from .data import Batch, arrays_of
+from ..interface.backend import find_backend
+from .data import Batch, arrays_of, parts_of
 from .step import NEW
+
+
+def with_precision(precision: str | None, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """
+    Returns options of `glow.compile` with a precision, if one is given. Raises GlowError if the
+    backend lacks it.
+    """
+    if precision is None:
+        return options
+    backend = options["backend"]
+    known = find_backend(backend).option_defaults()
+    own = {name: value for name, value in options.items() if name in known}
+    find_backend(backend, **{**own, "precision": precision}).stages()
+    return {**options, "precision": precision}
 
 
 class Execution:
@@ -43,9 +58,9 @@ class Execution:
         """
         Returns the graph and the program for batches like one, compiled if it is the first one of
         its kind `key` and its shapes. `graph(inputs, targets, *arguments)` makes the graph.
-        `options` are further ones of `glow.compile`.
+        `options` are further ones of `glow.compile`. Raises InputError for what is no batch.
         """
-        inputs, targets = map(arrays_of, batch)
+        inputs, targets = parts_of(batch)
         shapes = tuple((a.shape, a.dtype) for a in (*inputs, *targets))
         if (key, shapes) not in self._programs:
             module = graph(inputs, targets, *arguments)

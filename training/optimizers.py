@@ -175,7 +175,9 @@ class AdamW(Adam):
 
 
 def constant(rate: float) -> Schedule:
-    """Returns the same rate for all steps."""
+    """Returns the same rate for all steps. Raises GlowError for what is no number."""
+    if not isinstance(rate, int | float):
+        raise GlowError(f"expected a learning rate that is a number or a schedule, found {rate!r}")
     return lambda step: rate
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from ..errors import GlowError, InputError
-from .data import Batch, arrays_of
+from .data import Batch, parts_of
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ class Processes:
         Returns this process's examples of a batch, and their share of all. Raises InputError for
         a batch with fewer examples than there are processes.
         """
-        inputs, targets = map(arrays_of, batch)
+        inputs, targets = parts_of(batch)
         size = len(inputs[0]) if inputs and inputs[0].ndim else 0
         if size < self.count or any(a.shape[:1] != (size,) for a in (*inputs, *targets)):
             shapes = ", ".join(str(a.shape) for a in (*inputs, *targets))

@@ -54,6 +54,10 @@ class Programs:
     """Builds the graphs of a network's programs."""
 
     def __init__(self, network: Network, trained: Sequence[str], loss: Loss, optimizer: Optimizer):
+        if not callable(loss):
+            raise GlowError(f"expected a loss that is a function of tensors, found {loss!r}")
+        if not isinstance(optimizer, Optimizer):
+            raise GlowError(f"expected an optimizer, such as Adam(1e-3), found {optimizer!r}")
         self.network, self.loss, self.optimizer = network, loss, optimizer
         self.trained = list(trained)
         """The names of the parameters that have gradients."""

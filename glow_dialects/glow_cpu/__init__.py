@@ -13,9 +13,11 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from ..glow.base import Node, nodes_of
-from . import blocked, dot, narrow_weights, packed, sparse, winograd
+from . import blocked, dot, narrow_weights, packed, rounded, sparse, winograd
 
-NODES: list[type[Node]] = nodes_of(*(blocked, packed, dot, winograd, sparse, narrow_weights))
+NODES: list[type[Node]] = nodes_of(
+    *(blocked, packed, dot, rounded, winograd, sparse, narrow_weights)
+)
 GLOW_CPU = Dialect("glow_cpu", [*NODES])
 
 __all__ = ["GLOW_CPU", "NODES"]

@@ -249,6 +249,8 @@ class ChooseConvolutionsPass(ModulePass):
     The algorithm: `direct`; `winograd` or `product` wherever it applies; or `auto` for the fastest
     one by estimate.
     """
+    rounded: bool = False
+    """Whether products of matrices are rounded to bf16 later, where that is faster."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.algorithm not in ALGORITHMS:
@@ -265,7 +267,7 @@ class ChooseConvolutionsPass(ModulePass):
                 case DotConvolutionOp():
                     self._choose_bytes(node, machine)
                 case ConvolutionOp():
-                    self._choose_plain(node)
+                    self._choose_plain(node, machine)
 
     def _choose_blocked(self, node: BlockedConvolutionOp, machine: MachineDescription) -> None:
         if self.algorithm in (AUTO, WINOGRAD) and applies(node):
@@ -279,9 +281,9 @@ class ChooseConvolutionsPass(ModulePass):
             if tile is not None:
                 rewrite_bytes(node, tile)
 
-    def _choose_plain(self, node: ConvolutionOp) -> None:
-        if not has_patches(node):
+    def _choose_plain(self, node: ConvolutionOp, machine: MachineDescription) -> None:
+        if not has_patches(node) or self.algorithm not in (AUTO, PRODUCT):
             return
-        if self.algorithm == PRODUCT or (self.algorithm == AUTO and repays_patches(node)):
+        if self.algorithm == PRODUCT or repays_patches(node, machine, self.rounded):
             build = Build()
             replace_node(node, build.ops, patch_product(node, build))

@@ -3,11 +3,17 @@ Rounds operands of convolutions and matrix products to bf16, whose sums stay in 
 
 On processors that multiply pairs of bf16 in one instruction (AVX512-BF16), this halves the memory
 that operands take, and may halve the time. It changes results: each operand keeps 8 significant
-bits. Filters and matrices are rounded, and put in pairs, at compile time. Images are rounded where
-they are made: the cast becomes part of their producer, before the padding of a convolution.
+bits. Constant filters and matrices are rounded, and put in pairs, at compile time. Images are
+rounded where they are made: the cast becomes part of their producer, before the padding of a
+convolution.
 
-Winograd convolutions, convolutions of few channels, depthwise ones and products of two tensors that
-are not constant stay as they are.
+Of products of matrices that are computed, as in training (Micikevicius et al. 2018, "Mixed
+precision training"), the kernel rounds both and puts them in pairs in each run. A cost model
+decides whether that is faster than the product in f32.
+
+Winograd convolutions, convolutions of few channels, depthwise ones, and those whose filter is
+computed stay as they are. `glow-choose-convolutions` makes products of matrices of the last kind
+before, where that is faster.
 """
 
 from __future__ import annotations
@@ -20,12 +26,17 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from ...glow_dialects.costs import repays_rounding
+from ...glow_dialects.glow.arithmetic import AddOp
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ...glow_dialects.glow.shape import PadOp
 from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
+from ...glow_dialects.glow_cpu.rounded import RoundedMatMulOp
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.python_values import to_python
 from ...semantics.arrays import constant_reader, lazy_constant
@@ -49,13 +60,15 @@ def rounded(build: Build, value: SSAValue) -> SSAValue:
 
 
 class _Rules:
-    """The rules for blocks and panels of `lanes` channels."""
+    """The rules for a machine, with blocks and panels of `lanes` channels."""
 
-    def __init__(self, lanes: int):
-        self.lanes = lanes
+    def __init__(self, machine: MachineDescription):
+        self.machine, self.lanes = machine, machine.channel_block
         self.table = RuleTable()
         self.table.rule(BlockedConvolutionOp)(self.convolution)
         self.table.rule(PackedMatMulOp)(self.matmul)
+        self.table.rule(MatMulOp)(self.matrices)
+        self.table.rule(FullyConnectedOp)(self.fully_connected)
 
     def convolution(self, node: BlockedConvolutionOp, build: Build) -> SSAValue | None:
         filters = node.filter
@@ -100,6 +113,26 @@ class _Rules:
         w.name_hint = weights.name_hint
         return build(DotMatMulOp, rounded(build, node.input), w, columns=columns)
 
+    def matrices(self, node: MatMulOp, build: Build) -> SSAValue | None:
+        """Returns the product of matrices, which its kernel packs, if that is faster."""
+        turned = node.transpose_lhs.value.data != 0, node.transpose_rhs.value.data != 0
+        return self._computed(node.lhs, node.rhs, turned, build)
+
+    def fully_connected(self, node: FullyConnectedOp, build: Build) -> SSAValue | None:
+        product = self._computed(node.input, node.weights, (False, True), build)
+        if product is None:
+            return None
+        return build(AddOp, product, build.broadcast(node.bias, shape_of(product.type)))
+
+    def _computed(
+        self, lhs: SSAValue, rhs: SSAValue, turned: tuple[bool, bool], build: Build
+    ) -> SSAValue | None:
+        rows, terms = reversed(shape_of(lhs.type)[-2:]) if turned[0] else shape_of(lhs.type)[-2:]
+        columns = shape_of(rhs.type)[-2 if turned[1] else -1]
+        if element_of(lhs.type) != f32 or not repays_rounding(rows, terms, columns, self.machine):
+            return None
+        return build(RoundedMatMulOp, lhs, rhs, transpose_lhs=turned[0], transpose_rhs=turned[1])
+
 
 @dataclass(frozen=True)
 class DemoteProductsToBf16Pass(ModulePass):
@@ -109,4 +142,4 @@ class DemoteProductsToBf16Pass(ModulePass):
     level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op, _Rules(machine_of(op).channel_block).table)
+        apply_rules(op, _Rules(machine_of(op)).table)

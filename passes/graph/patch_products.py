@@ -15,6 +15,7 @@ from math import prod
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
+from ...glow_dialects.costs import repays_rounded_patches
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.arithmetic import AddOp
 from ...glow_dialects.glow.constant import ConstantOp
@@ -22,6 +23,7 @@ from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.matrix import MatMulOp
 from ...glow_dialects.glow.shape import TransposeOp
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...glow_dialects.timings import TIMINGS
 from .rewriting import Build
@@ -38,16 +40,22 @@ def has_patches(node: ConvolutionOp) -> bool:
     )
 
 
-def repays_patches(node: ConvolutionOp) -> bool:
-    """Returns whether such a product is faster than the definition, by estimate."""
+def repays_patches(node: ConvolutionOp, machine: MachineDescription, rounded: bool) -> bool:
+    """
+    Returns whether such a product is faster than the definition, by estimate; if it is `rounded` to
+    bf16, where that is faster.
+    """
     images, outputs, *counts = shape_of(node.result.type)
     terms, places = prod(shape_of(node.filter.type)[1:]), images * prod(counts)
-    size = terms * places * element_bytes(element_of(node.input.type))
-    return (
-        outputs >= TIMINGS.least_patch_filters
-        and min(terms, places) >= TIMINGS.least_patches
-        and size <= TIMINGS.most_patch_bytes
-    )
+    element = element_of(node.input.type)
+    if terms * places * element_bytes(element) > TIMINGS.most_patch_bytes:
+        return False
+    if outputs >= TIMINGS.least_patch_filters and min(terms, places) >= TIMINGS.least_patches:
+        return True
+    if not rounded or element != f32:
+        return False
+    row = max(counts[-1], shape_of(node.filter.type)[-1])
+    return repays_rounded_patches(outputs, row, places, terms, machine)
 
 
 def patch_product(node: ConvolutionOp, build: Build) -> SSAValue:

@@ -14,6 +14,7 @@ from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ...glow_dialects.glow.transposed import TransposedConvolutionOp
 from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
+from ...glow_dialects.glow_cpu.rounded import RoundedMatMulOp
 from ...glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from ...glow_dialects.quant import QuantizedType
 from .cases import FLOATS, U8, UNIFORM, Case, Draw, Row, Values, cases
@@ -113,6 +114,15 @@ WITHOUT_BIAS = [Row(row.operands[:2], row.results) for row in (*SUMMED, *CONVERT
 
 @cases(MatMulOp, rows=[*UNIFORM, *WITHOUT_BIAS])
 def matmul(draw: Draw) -> Iterator[Case]:
+    yield from _matrices(draw)
+
+
+@cases(RoundedMatMulOp, rows=[Row((f32, f32))])
+def rounded_matmul(draw: Draw) -> Iterator[Case]:
+    yield from _matrices(draw)
+
+
+def _matrices(draw: Draw) -> Iterator[Case]:
     sizes = (((), 1, 1, 1), ((), 1, 101, 37), ((), 5, 17, 19), ((), 33, 64, 50), ((2, 3), 7, 5, 3))
     for batch, m, k, n in draw.some(sizes, 2):
         turned = [bool(flag) for flag in draw.rng.integers(0, 2, 2)]

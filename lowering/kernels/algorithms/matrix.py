@@ -34,9 +34,9 @@ def matmul(k: Kernel) -> None:
     lhs, rhs = k.operands
     batch = view_dims(View(lhs.buffer, lhs.shape[:-2], lhs.strides[:-2]), "b")
     if k.call.get("transpose_lhs"):
-        lhs = _swapped(lhs)
+        lhs = swapped(lhs)
     if k.call.get("transpose_rhs"):
-        rhs = _swapped(rhs)
+        rhs = swapped(rhs)
     rows, terms, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
     size = element_bytes(rhs.element)
     if lhs.rank == 2 and repays_packing(k.machine, rows, terms * columns * size):
@@ -123,7 +123,7 @@ def _product(
     return [rows.row, j], [t], products, [*rows.place, affine(p) * width + j]
 
 
-def _swapped(view: View) -> View:
+def swapped(view: View) -> View:
     """Returns the same matrices with rows and columns exchanged."""
     order = (*range(view.rank - 2), view.rank - 1, view.rank - 2)
     shape = tuple(view.shape[d] for d in order)

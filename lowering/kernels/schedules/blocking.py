@@ -131,6 +131,17 @@ def rows_of_panels(machine: MachineDescription, rows: int, terms: int) -> int:
     return max(1, rows) if blocks <= 1 else -(-rows // (blocks * granule)) * granule
 
 
+def panels_packed_together(machine: MachineDescription, panels: int, panel_bytes: int) -> int:
+    """
+    Returns how many panels are packed before rows meet them, in blocks of about the same size:
+    those that stay in the second cache meanwhile, and at least as many as a register tile has.
+    """
+    near = int(TIMINGS.resident_l2_share * machine.l2_bytes)
+    most = max(machine.panel_vectors, near // panel_bytes)
+    blocks = max(1, -(-panels // most))
+    return max(1, -(-panels // blocks))
+
+
 def finishes_apart(body: Body | None) -> bool:
     """
     Returns whether a body on sums of products has so many operations that it gets a nest of its

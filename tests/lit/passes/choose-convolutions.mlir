@@ -4,6 +4,7 @@
 // RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16" --choose-convolutions --split-input-file | filecheck %s --check-prefix=BYTES
 // RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16 int8-dots=vpdpbusd" --choose-convolutions --split-input-file | filecheck %s --check-prefix=VNNI
 // RUN: glow-opt %s --choose-convolutions="algorithm=product" --split-input-file | filecheck %s --check-prefix=PRODUCT
+// RUN: glow-opt %s --choose-convolutions="rounded=true" --split-input-file | filecheck %s --check-prefix=ROUNDED
 // RUN: glow-opt %s --choose-convolutions="algorithm=direct" --split-input-file | filecheck %s --check-prefix=DIRECT
 
 // The filter [1, 2, 1] x [1, 0, -1] transformed for tiles of 2 x 2: G = [[-1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]].
@@ -177,3 +178,24 @@ func.func @few_filters(%x: tensor<8x64x9x9xf32>, %w: tensor<64x64x3x3xf32>, %v: 
 // PRODUCT-LABEL: @few_filters(
 // PRODUCT:       glow.matmul
 // PRODUCT:       glow.convolution {{.*}} group 2
+
+// ROUNDED-LABEL: @few_filters(
+// ROUNDED:       glow.matmul
+// ROUNDED:       glow.convolution {{.*}} group 2
+
+// -----
+
+// A product that is rounded repays patches of fewer filters, but not where rows fill whole vectors, or of as few as 8 filters.
+func.func @rounded(%x: tensor<16x32x6x6xf32>, %w: tensor<32x32x3x3xf32>, %v: tensor<8x32x3x3xf32>, %z: tensor<8x32x34x34xf32>, %b: tensor<32xf32>, %c: tensor<8xf32>) -> (tensor<16x32x4x4xf32>, tensor<16x8x4x4xf32>, tensor<8x32x32x32xf32>) {
+  %few = glow.convolution %x, %v, %c : (tensor<16x32x6x6xf32>, tensor<8x32x3x3xf32>, tensor<8xf32>) -> tensor<16x8x4x4xf32>
+  %wide = glow.convolution %z, %w, %b : (tensor<8x32x34x34xf32>, tensor<32x32x3x3xf32>, tensor<32xf32>) -> tensor<8x32x32x32xf32>
+  %y = glow.convolution %x, %w, %b : (tensor<16x32x6x6xf32>, tensor<32x32x3x3xf32>, tensor<32xf32>) -> tensor<16x32x4x4xf32>
+  func.return %y, %few, %wide : tensor<16x32x4x4xf32>, tensor<16x8x4x4xf32>, tensor<8x32x32x32xf32>
+}
+
+// ROUNDED-LABEL: @rounded(
+// ROUNDED-NEXT:  %few = glow.convolution
+// ROUNDED-NEXT:  %wide = glow.convolution
+// ROUNDED:       glow.matmul
+// AUTO-LABEL: @rounded(
+// AUTO-COUNT-3: glow.convolution

@@ -54,3 +54,35 @@ func.func @unchanged(%x: tensor<3x2xf32>, %v: tensor<3x1xf32>, %i: tensor<1x1x2x
 // CHECK-LABEL: @unchanged(
 // CHECK-NOT:   bf16
 // CHECK:       func.return
+
+// -----
+
+// The kernel of a product of two matrices that are computed rounds both.
+func.func @computed(%x: tensor<64x96xf32>, %w: tensor<80x96xf32>, %p: tensor<3x64x64xf32>, %q: tensor<3x64x64xf32>, %b: tensor<80xf32>) -> (tensor<64x80xf32>, tensor<3x64x64xf32>, tensor<64x80xf32>) {
+  %y = glow.matmul %x, %w transpose_rhs true : (tensor<64x96xf32>, tensor<80x96xf32>) -> tensor<64x80xf32>
+  %z = glow.matmul %p, %q transpose_lhs true : (tensor<3x64x64xf32>, tensor<3x64x64xf32>) -> tensor<3x64x64xf32>
+  %f = glow.fully_connected %x, %w, %b : (tensor<64x96xf32>, tensor<80x96xf32>, tensor<80xf32>) -> tensor<64x80xf32>
+  func.return %y, %z, %f : tensor<64x80xf32>, tensor<3x64x64xf32>, tensor<64x80xf32>
+}
+
+// CHECK-LABEL: @computed(
+// CHECK-NEXT:  %y = glow_cpu.rounded_matmul %x, %w transpose_rhs true : (tensor<64x96xf32>, tensor<80x96xf32>) -> tensor<64x80xf32>
+// CHECK-NEXT:  %z = glow_cpu.rounded_matmul %p, %q transpose_lhs true : (tensor<3x64x64xf32>, tensor<3x64x64xf32>) -> tensor<3x64x64xf32>
+// CHECK-NEXT:  [[P:%\S+]] = glow_cpu.rounded_matmul %x, %w transpose_rhs true : (tensor<64x96xf32>, tensor<80x96xf32>) -> tensor<64x80xf32>
+// CHECK-NEXT:  [[B:%\S+]] = glow.broadcast %b
+// CHECK-NEXT:  {{.*}} = glow.add [[P]], [[B]]
+
+// -----
+
+// Few rows or columns do not repay copies of the operands; f64 is not rounded; convolutions whose filter is computed are left alone.
+func.func @left(%v: tensor<8x96xf32>, %w: tensor<96x80xf32>, %x: tensor<96x96xf32>, %u: tensor<96x1xf32>, %d: tensor<64x64xf64>, %i: tensor<1x2x4x4xf32>, %f: tensor<2x2x3x3xf32>, %b: tensor<2xf32>) -> (tensor<8x80xf32>, tensor<96x1xf32>, tensor<64x64xf64>, tensor<1x2x2x2xf32>) {
+  %y = glow.matmul %v, %w : (tensor<8x96xf32>, tensor<96x80xf32>) -> tensor<8x80xf32>
+  %z = glow.matmul %x, %u : (tensor<96x96xf32>, tensor<96x1xf32>) -> tensor<96x1xf32>
+  %e = glow.matmul %d, %d : (tensor<64x64xf64>, tensor<64x64xf64>) -> tensor<64x64xf64>
+  %c = glow.convolution %i, %f, %b : (tensor<1x2x4x4xf32>, tensor<2x2x3x3xf32>, tensor<2xf32>) -> tensor<1x2x2x2xf32>
+  func.return %y, %z, %e, %c : tensor<8x80xf32>, tensor<96x1xf32>, tensor<64x64xf64>, tensor<1x2x2x2xf32>
+}
+
+// CHECK-LABEL: @left(
+// CHECK-NOT:   rounded_matmul
+// CHECK:       func.return

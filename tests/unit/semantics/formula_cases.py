@@ -50,6 +50,7 @@ from glow.glow_dialects.glow_cpu.blocked import (
 from glow.glow_dialects.glow_cpu.dot import DotMatMulOp
 from glow.glow_dialects.glow_cpu.narrow_weights import PackedBlockQuantizedMatMulOp
 from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
+from glow.glow_dialects.glow_cpu.rounded import RoundedMatMulOp
 from glow.glow_dialects.operator import Call, to_attribute, with_shape
 from glow.semantics import element_type
 from numpy.random import Generator
@@ -159,6 +160,8 @@ CASES: list[Case] = [
     (AttentionOp, floats((2, 5, 6, 4), (2, 7, 2, 4), (2, 7, 2, 3)), {"scale": 0.5, "safe": True}),
     (DotMatMulOp, [((3, 5, 8), U8), ((3, 2, 4, 4), I8)], {"columns": 11}),
     (DotMatMulOp, floats((5, 6), (2, 3, 8, 2), dtype=BF16), {"columns": 13}),
+    (RoundedMatMulOp, floats((2, 3, 7, 5), (2, 3, 7, 4)), {"transpose_lhs": True}),
+    (RoundedMatMulOp, floats((5, 7), (4, 7)), {"transpose_rhs": True}),
     (GroupNormOp, floats((2, 6, 5, 3), (6,), (6,)), {"groups": 3}),
 ]  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import glow
 import numpy as np
 import onnx
 import pytest
-
-FOLDER = Path(__file__).parents[3] / "examples" / "digits"
+from glow.tests.unit.training.digits_example import FOLDER, digits_example
 
 
 def _weights(model: onnx.ModelProto) -> list[tuple[int, ...]]:
@@ -26,11 +24,7 @@ def test_the_example_learns(tmp_path: Path) -> None:
     of the demo, and gives the probabilities of the trainer's network.
     """
     pytest.importorskip("sklearn")
-    spec = importlib.util.spec_from_file_location("train_digits", FOLDER / "train.py")
-    assert spec is not None
-    assert spec.loader is not None
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
+    example = digits_example()
     trainer, accuracy = example.train(4)
     assert accuracy > 0.85
     trainer.export(tmp_path / "d.onnx", {"image": (1, 1, 8, 8)}, then=glow.nn.softmax)

@@ -249,6 +249,71 @@ def test_bad_trainers(options: dict, message: str) -> None:
         _trainer(SGD(0.1), **options)
 
 
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "expected at least 1 batches in epoch 1, found 0"),
+        ([np.ones((4, 3), np.float32)], "pairs of inputs and targets, found ndarray"),
+        ([(np.ones((4, 3), np.float32),)], "pairs of inputs and targets, found 1 parts"),
+        ([([[1.0, 2.0, 3.0]], [[1.0, 2.0]])], "an array of numpy, or several, found list"),
+        ([(np.ones((0, 3), np.float32), np.ones((0, 2), np.float32))], "one without"),
+    ],
+)
+def test_data_that_are_no_batches(data: list, message: str) -> None:
+    with pytest.raises(GlowError, match=re.escape(message)):
+        _trainer(SGD(0.1)).fit(data, 1)
+
+
+def test_a_data_set_that_gives_its_batches_once(rng) -> None:
+    batches = iter([_regression(rng)] * 3)
+    with pytest.raises(GlowError, match="at least 2 batches in epoch 2, found 0"):
+        _trainer(SGD(0.1)).fit((b for b in [*batches][:2]), 2, accumulate=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"metrics": {"m": nn.mean_squared_error}}, "expected validation data for metrics"),
+        ({"accumulate": 0}, "at least 1 batch for a step, found 0"),
+    ],
+)
+def test_bad_arguments_of_fit(arguments: dict, message: str, rng) -> None:
+    with pytest.raises(GlowError, match=message):
+        _trainer(SGD(0.1)).fit([_regression(rng)], 1, **arguments)
+
+
+def test_a_metric_that_is_called_loss(rng) -> None:
+    with pytest.raises(GlowError, match="another name of a metric than 'loss'"):
+        _trainer(SGD(0.1)).evaluate([_regression(rng)], {"loss": nn.mean_squared_error})
+
+
+def test_what_is_no_loss_and_no_optimizer() -> None:
+    network = nn.Sequential(nn.Linear(3, 2))
+    with pytest.raises(GlowError, match="a loss that is a function of tensors, found 'mse'"):
+        glow.Trainer(network, "mse", SGD(0.1))  # pyright: ignore
+    with pytest.raises(GlowError, match=r"expected an optimizer, such as .*, found 'adam'"):
+        glow.Trainer(network, nn.mean_squared_error, "adam")  # pyright: ignore
+    with pytest.raises(GlowError, match="a learning rate that is a number or a schedule"):
+        SGD("0.1")  # pyright: ignore
+
+
+@pytest.mark.parametrize("label", [-1, 2])
+def test_a_label_of_no_class(label: int, rng) -> None:
+    x, labels = _regression(rng)[0], np.zeros(24, np.int64)
+    network = nn.Sequential(nn.Linear(3, 2))
+    trainer = glow.Trainer(network, nn.cross_entropy, SGD(0.1), backend="interpreter")
+    trainer.train_step([(x, labels + 1)])
+    labels[5] = label
+    with pytest.raises(GlowError, match=r"the loss is nan in step 2, .* %is_no_class of"):
+        trainer.train_step([(x, labels)])
+
+
+def test_a_checkpoint_does_not_replace_what_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(GlowError, match="it is there, and is no regular file; last good one: none"):
+        _trainer(SGD(0.1)).save(tmp_path / "folder")
+
+
 def test_a_loss_of_several_elements(rng) -> None:
     trainer = glow.Trainer(
         nn.Sequential(nn.Linear(3, 2)), lambda a, b: a - b, SGD(0.1), backend="interpreter"
