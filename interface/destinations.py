@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -29,8 +29,11 @@ def destinations(signature: Signature, outputs: Outputs) -> list[np.ndarray]:
         if missing := [name for name in names if name not in outputs]:
             raise InputError(f"missing memory for output {name_list(missing)}")
         given = [outputs[name] for name in names]
-    else:
+    elif isinstance(outputs, Iterable):
         given = list(outputs)
+    else:
+        found = type(outputs).__name__
+        raise InputError(f"expected a list or a mapping of arrays for the outputs, found {found}")
     if len(given) != len(names):
         raise InputError(f"expected memory for {counted(len(names), 'output')}, found {len(given)}")
     return [_destination(v, info) for v, info in zip(given, signature.outputs, strict=True)]

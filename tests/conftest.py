@@ -7,9 +7,10 @@ fixture `rng` and for hypothesis, so a test that fails names the command that re
 
     python -m pytest 'tests/unit/test_x.py::test_y[case]' --seed 1234
 
-Tests take random numbers from `rng`, their helpers from `tests.support.seeds.generator()` or from a
-seed that they are given, fixtures of modules from `shared_generator`, and scripts that run in other
-processes from a seed among their arguments. `tests/unit/test_seeds.py` finds other sources.
+Tests take random numbers from `rng`, their helpers from `tests.support.seeds.generator()`, from
+`numbered` or from a seed that they are given, fixtures of modules from `shared_generator`, and
+scripts that run in other processes from a seed among their arguments. `tests/unit/test_seeds.py`
+finds other sources, also seeds that are numbers in the source.
 """
 
 from __future__ import annotations

@@ -283,10 +283,8 @@ def _run(
 
 
 def _one_line(error: Exception) -> str:
-    if (
-        isinstance(error, OSError)
-        and error.filename is not None
-        and not isinstance(error, GlowError)
-    ):
-        return f"{error.filename}: {error.strerror}"
-    return str(error) if isinstance(error, GlowError) else " ".join(str(error).split())
+    if isinstance(error, GlowError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())

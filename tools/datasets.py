@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..wording import counted
-from .inputs import IMAGE_SUFFIXES, Preprocessing, image_shape, load_image
+from .inputs import IMAGE_SUFFIXES, Preprocessing, image_shape, load_image, read_numpy
 
 if TYPE_CHECKING:
     from ..interface.signature import TensorInfo
@@ -123,12 +123,8 @@ class Dataset:
         return {info.name: load_image(file, single, self.preprocessing)[0]}
 
     def _arrays(self, file: Path) -> dict[str, np.ndarray]:
-        try:
-            loaded = np.load(file, allow_pickle=False)
-            found = {None: loaded} if isinstance(loaded, np.ndarray) else dict(loaded.items())
-        except (OSError, ValueError, EOFError) as e:
-            reason = getattr(e, "strerror", None) or e
-            raise InputError(f"{file}: cannot be read: {reason}") from None
+        loaded = read_numpy(file)
+        found = {None: loaded} if isinstance(loaded, np.ndarray) else loaded
         if len(found) == 1 and len(self.infos) == 1:
             return {self.infos[0].name: next(iter(found.values()))}
         if None in found:

@@ -154,6 +154,7 @@ class GlowOptMain(xDSLOptMain):
         if name not in self.available_targets:
             raise ToolError(
                 f"error: unknown target {name!r}{did_you_mean(name, self.available_targets)}"
+                "; glow-opt --help lists them"
             )
         return target
 
@@ -193,10 +194,7 @@ class GlowOptMain(xDSLOptMain):
         if file is None and is_text:
             return sys.stdout
         where = sys.stdout.fileno() if file is None else self._where
-        try:
-            return open(where, "w", encoding=encoding, newline=newline, closefd=file is not None)
-        except OSError as e:
-            raise OSError(e.errno, e.strerror, file) from None
+        return open(where, "w", encoding=encoding, newline=newline, closefd=file is not None)
 
     def _own_target(self, name: str) -> object:
         # those of other packages may be functions that take the module

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -147,7 +149,10 @@ def _load(
     if suffix == ".pb":
         return [(name, _load_proto(path), str(path))]
     if suffix == ".npy":
-        return [(name, _read_numpy(path), str(path))]
+        array = read_numpy(path)
+        if isinstance(array, dict):
+            raise InputError(f"{path}: expected one array, found an archive; call it .npz")
+        return [(name, array, str(path))]
     known = ".npy, .npz, .pb or an image"
     raise InputError(f"{path}: expected {known}, found the suffix {suffix or '(none)'}")
 
@@ -174,18 +179,34 @@ def _split(spec: str, infos: dict[str, TensorInfo]) -> tuple[str | None, Path]:
     return None, Path(spec)
 
 
-def _read_numpy(path: Path):
+def read_numpy(path: Path) -> np.ndarray | dict[str, np.ndarray]:
+    """
+    Returns the array of a `.npy` file, or those of a `.npz` file by their names. Raises InputError
+    if the file cannot be read.
+    """
     try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as e:
-        raise InputError(f"{path}: cannot be read: {getattr(e, 'strerror', None) or e}") from None
+        loaded = np.load(path, allow_pickle=False)
+        return loaded if isinstance(loaded, np.ndarray) else dict(loaded.items())
+    except (OSError, ValueError, EOFError, BadZipFile, zlib.error, NotImplementedError) as e:
+        reason = getattr(e, "strerror", None) or _numpy_problem(path, e)
+        raise InputError(f"{path}: cannot be read: {reason}") from None
+
+
+def _numpy_problem(path: Path, error: Exception) -> str:
+    """
+    Returns what is wrong with a file. numpy takes one that has no form it knows for a pickle.
+    """
+    with path.open("rb") as file:
+        known = file.read(6).startswith((b"PK\3\4", b"PK\5\6", b"\x93NUMPY"))
+    return str(error) if known else "it is not a .npy or .npz file, or damaged"
 
 
 def _load_npz(
     name: str | None, path: Path, infos: dict[str, TensorInfo]
 ) -> list[tuple[str, np.ndarray, str]]:
-    loaded = _read_numpy(path)
-    found = dict(loaded.items())
+    found = read_numpy(path)
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: expected an archive of arrays, found one array; call it .npy")
     if name is not None:
         array = found.get(name, next(iter(found.values())) if len(found) == 1 else None)
         if array is None:

@@ -19,7 +19,8 @@ def completed(name: str) -> Iterator[str]:
     Yields the path of a file that replaces `name` at the end; after an exception, the old file
     stays. So a file may also be read and written at once.
 
-    Links, devices and folders are not replaced: they are written directly.
+    Links, devices and folders are not replaced: they are written directly. An OSError about the
+    file names `name`.
     """
     path = Path(name)
     if path.is_symlink() or (path.exists() and not path.is_file()):
@@ -30,6 +31,10 @@ def completed(name: str) -> Iterator[str]:
         yield str(partial)
         if partial.exists():
             partial.replace(path)
+    except OSError as e:
+        if e.filename == str(partial):
+            e.filename, e.filename2 = name, None
+        raise
     finally:
         partial.unlink(missing_ok=True)
 

@@ -13,6 +13,7 @@ from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_runs
+from glow.tests.support.seeds import numbered
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     FunctionType,
@@ -31,7 +32,7 @@ _turns = itertools.count()
 
 
 def random(seed: int, *shape: int, dtype: object = np.float32) -> np.ndarray:
-    rng = np.random.default_rng(seed)
+    rng = numbered(seed)
     t = np.dtype(dtype)  # pyright: ignore
     if t.kind in "iub":
         return rng.integers(0 if t.kind != "i" else -20, 2 if t.kind == "b" else 20, shape).astype(

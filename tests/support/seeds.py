@@ -12,6 +12,7 @@ import zlib
 import numpy as np
 
 _run: int | None = None
+_seed: int | None = None
 _generator: np.random.Generator | None = None
 
 
@@ -33,9 +34,10 @@ def start_run(seed: int) -> None:
 
 def start_test(node: str) -> None:
     """Gives the test that starts now its generator."""
-    global _generator
+    global _generator, _seed
     assert _run is not None
-    _generator = np.random.default_rng(seed_of(_run, node))
+    _seed = seed_of(_run, node)
+    _generator = np.random.default_rng(_seed)
 
 
 def generator() -> np.random.Generator:
@@ -47,6 +49,15 @@ def generator() -> np.random.Generator:
     """
     assert _generator is not None, "no test is running"
     return _generator
+
+
+def numbered(*numbers: int) -> np.random.Generator:
+    """
+    Returns the generator with these numbers of the running test: whoever asks for the same numbers
+    during a test draws the same values.
+    """
+    assert _seed is not None, "no test is running"
+    return np.random.default_rng([_seed, *numbers])
 
 
 def shared_generator(name: str) -> np.random.Generator:

@@ -24,6 +24,7 @@ from glow.benchmarks.measurements import Case, Measurement, Results, geometric_m
 from glow.benchmarks.networks import network_graph_file
 from glow.benchmarks.report import milliseconds, sections
 from glow.tests.support.drawn import cut_off
+from glow.tests.support.seeds import numbered
 from glow.tests.support.small_decoder import small_decoder
 from onnx import helper
 
@@ -137,7 +138,7 @@ def reshaped_network() -> onnx.ModelProto:
     """
     Returns two reshapes to one shape, one of a weight, whose leading 1 is no batch, and a product.
     """
-    rng = np.random.default_rng(0)
+    rng = numbered(0)
     weights = {"w": rng.standard_normal(8, np.float32), "shape": np.array([1, 8], np.int64)}
     nodes = [
         helper.make_node("Reshape", ["x", "shape"], ["flat"]),

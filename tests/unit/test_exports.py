@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from glow.benchmarks.exports.architecture import Input, Scale
 from glow.benchmarks.exports.check import check, feeds_of
+from glow.tests.support.seeds import numbered
 from onnx import TensorProto, helper
 
 
 def test_inputs_have_the_sizes_of_symbols():
-    rng = np.random.default_rng(1)
+    rng = numbered(1)
     sizes = {"batch": 3, "sequence": 7}
     ids = Input("ids", ("batch", "sequence"), "ids", below=5).sample(sizes, rng)
     assert ids.shape == (3, 7)

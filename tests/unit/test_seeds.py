@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from glow.tests.support.seeds import generator, seed_of, shared_generator
+from glow.tests.support.seeds import generator, numbered, seed_of, shared_generator
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,8 +23,8 @@ OF_NUMPY = {"default_rng", "SeedSequence", "PCG64", "Generator"}
 
 
 SUSPECT = re.compile(
-    r"\b(default_rng|SeedSequence|PCG64|Random)\(\)"
-    r"|random\.(?!Generator\b|default_rng\(\w|SeedSequence\(\w)|(import|from) random"
+    r"\b(default_rng|SeedSequence|PCG64|Random)\(|_(state|seed)(=|\()\d"
+    r"|random\.(?!Generator\b)|(import|from) random"
 )
 """Texts that only files with errors contain; other files are not parsed."""
 
@@ -72,6 +72,32 @@ def scripts(tree: ast.AST) -> Iterator[ast.AST]:
                 yield ast.increment_lineno(script, node.lineno - 1)
 
 
+def is_fixed(node: ast.expr) -> bool:
+    """Returns whether an expression is a number, or a list of numbers, in the source."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return all(is_fixed(e) for e in node.elts)
+    return isinstance(node, ast.Constant)
+
+
+def problem_of(node: ast.Call, names: dict[str, str]) -> str:
+    """
+    Returns what is wrong with the seed that a call gives; "" if nothing is. A fixed seed draws the
+    same numbers in all runs.
+    """
+    name = dotted(node.func, names)
+    last = name.split(".")[-1]
+    if last in SEEDED and name.startswith(("numpy.", "random.")):
+        if not node.args and not node.keywords:
+            return f"{name}() has no seed"
+        if all(is_fixed(a) for a in (*node.args, *(k.value for k in node.keywords))):
+            return f"{name} has a fixed seed"
+    if last == "manual_seed" and all(is_fixed(a) for a in node.args):
+        return f"{name} has a fixed seed"
+    if any(k.arg == "random_state" and is_fixed(k.value) for k in node.keywords):
+        return f"{name} has a fixed random_state"
+    return ""
+
+
 def unseeded(source: str) -> list[str]:
     """Returns the places of a module where random numbers come from no seed."""
     found = []
@@ -79,10 +105,8 @@ def unseeded(source: str) -> list[str]:
     for tree in scripts(module):
         names = imported(module) | imported(tree)
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and not node.args and not node.keywords:
-                name = dotted(node.func, names)
-                if name.startswith(("numpy.", "random.")) and name.split(".")[-1] in SEEDED:
-                    found.append(f"{node.lineno}: {name}() has no seed")
+            if isinstance(node, ast.Call) and (problem := problem_of(node, names)):
+                found.append(f"{node.lineno}: {problem}")
             if isinstance(node, ast.Name | ast.Attribute) and is_global(dotted(node, names)):
                 found.append(f"{node.lineno}: {dotted(node, names)} has no seed of its own")
     return found
@@ -113,6 +137,12 @@ def test_sources() -> None:
         "from random import Random; Random()",
         "import random; random.SystemRandom().random()",
         "SCRIPT = '\\nimport numpy as np\\nnp.random.default_rng()\\n'",
+        "SCRIPT = '\\nimport numpy as np\\nnp.random.default_rng(5)\\n'",
+        "import numpy as np; np.random.default_rng(3)",
+        "import numpy as np; np.random.default_rng(seed=[3, 5])",
+        "import random; random.Random(3)",
+        "import torch; torch.manual_seed(1)",
+        "from sklearn.svm import SVC; SVC(random_state=0)",
     ],
 )
 def test_what_is_found(line: str) -> None:
@@ -123,9 +153,10 @@ def test_what_is_found(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "import numpy as np; np.random.default_rng(3).random()",
+        "import numpy as np; np.random.default_rng(seed).random()",
+        "import numpy as np; np.random.default_rng([run, 3]).random()",
         "import numpy as np; x: np.random.Generator",
-        "import random; random.Random(3).choice([1, 2])",
+        "import random; random.Random(seed).choice([1, 2])",
         "def f(random, rng): random.choice([1]); rng.random()",
     ],
 )
@@ -140,6 +171,13 @@ def test_the_generator_of_a_test(
     assert generator() is rng
     again = np.random.default_rng(seed_of(request.config.option.seed, request.node.nodeid))
     np.testing.assert_array_equal(rng.integers(2**63, size=4), again.integers(2**63, size=4))
+
+
+def test_generators_with_numbers(request: pytest.FixtureRequest) -> None:
+    first, again, other = (numbered(*n).integers(2**63) for n in ((3, 1), (3, 1), (3, 2)))
+    assert first == again != other
+    seed = seed_of(request.config.option.seed, request.node.nodeid)
+    assert first == np.random.default_rng([seed, 3, 1]).integers(2**63)
 
 
 def test_the_generator_of_a_module() -> None:

@@ -14,7 +14,7 @@
 // OPTION: error: glow-stack-ops has no option 'mac-ops'; did you mean max-ops?
 // VALUE:  error: glow-stack-ops: expected max-ops to be int, found many
 // SIZE:   error: glow-lower-to-vta: expected inp_depth of a VTA to be a power of 2 above 1, found 100
-// TARGET: error: unknown target 'llvmir'; did you mean {{.*}}glow-llvm-ir
+// TARGET: error: unknown target 'llvmir'; did you mean {{.*}}glow-llvm-ir{{.*}}; glow-opt --help lists them
 // FILE:   no-such-file.mlir: error: No such file or directory
 // SYMBOL: error: {{.*}}batch
 // VERSION: glow-opt {{[0-9.]+}}, xdsl 0.74.0

@@ -316,13 +316,14 @@ def exported(name: str, rng: np.random.Generator) -> tuple[onnx.ModelProto, np.n
     scaled = preprocessing.StandardScaler(), decomposition.PCA(4)
     x = rng.standard_normal((200, 6)).astype(np.float32)
     classes = (x[:, 0] > 0).astype(np.int64) + (x[:, 1] + x[:, 2] > 0.5)
+    state = int(rng.integers(2**32))
     models: dict[str, Any] = {
         "logistic regression": linear_model.LogisticRegression(),
-        "forest": ensemble.RandomForestClassifier(10, random_state=0),
-        "forest regression": ensemble.RandomForestRegressor(10, random_state=0),
-        "boosting": ensemble.GradientBoostingClassifier(n_estimators=5, random_state=0),
+        "forest": ensemble.RandomForestClassifier(10, random_state=state),
+        "forest regression": ensemble.RandomForestRegressor(10, random_state=state),
+        "boosting": ensemble.GradientBoostingClassifier(n_estimators=5, random_state=state),
         "scaler, PCA, SVM": pipeline.make_pipeline(*scaled, svm.SVC()),
-        "SVM": svm.SVC(probability=True, random_state=0),  # pyright: ignore[reportArgumentType]
+        "SVM": svm.SVC(probability=True, random_state=state),  # pyright: ignore[reportArgumentType]
         "SVM regression": svm.SVR(kernel="poly"),
         "naive Bayes": naive_bayes.GaussianNB(),
         "neighbours": neighbors.KNeighborsClassifier(),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from glow.context import make_context
 from glow.frontend.onnx import import_onnx
+from glow.tests.support.seeds import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import ModelProto
@@ -70,7 +71,7 @@ def test_names_are_kept(backend: str, tmp_path: Path) -> None:
 def test_any_names_are_told_apart(names: list[str]) -> None:
     text = str(import_onnx(chain(names)))
     assert str(Parser(make_context(), text).parse_module()) == text
-    (x,) = np.random.default_rng(len(names)).standard_normal((1, 2)).astype(np.float32)
+    (x,) = generator().standard_normal((1, 2)).astype(np.float32)
     outputs = glow.compile(chain(names), "interpreter").run(names[1:], {names[0]: x})
     for i, found in enumerate(outputs):
         np.testing.assert_array_equal(found, x if i % 2 else -x)

@@ -9,6 +9,7 @@ import pytest
 from glow.frontend.onnx import import_onnx
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count
+from glow.tests.support.seeds import numbered
 from glow.tests.unit.frontend.against_onnxruntime import SEEDS, SETTINGS, SIZES, check, floats
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,7 +67,7 @@ def test_group_normalization(
 def test_rms_normalization(
     shapes: Mapping[str, tuple[int, ...]], axis: int, nodes: Mapping[str, int]
 ) -> None:
-    rng = np.random.default_rng(0)
+    rng = numbered(0)
     arrays = {n: rng.standard_normal(s).astype(np.float32) for n, s in shapes.items()}
     made = model(
         [node("RMSNormalization", ["x", "s"], ["y"], axis=axis, epsilon=0.1)],

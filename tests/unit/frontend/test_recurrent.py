@@ -10,6 +10,7 @@ import pytest
 from glow.errors import GlowError
 from glow.frontend.onnx import import_onnx
 from glow.runtime.interpreter import interpret
+from glow.tests.support.seeds import numbered
 from glow.tests.unit.frontend.against_onnxruntime import SEEDS, reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -93,7 +94,7 @@ def test_compiled_layers(layer: tuple[ModelProto, dict[str, np.ndarray]]) -> Non
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_steps_follow_each_other_on_several_threads(threads: int) -> None:
-    rng = np.random.default_rng(3)
+    rng = numbered(3)
     x = rng.uniform(-1, 1, (7, 8, 64)).astype(np.float32)
     weights = {k: rng.uniform(-0.2, 0.2, (1, 256, 64)).astype(np.float32) for k in "wr"}
     layer = node("LSTM", ["x", "w", "r"], ["y"], hidden_size=64)

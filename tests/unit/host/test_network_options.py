@@ -10,9 +10,10 @@ import pytest
 from glow import GlowError, HostManager
 from glow.quantization import Quantization
 from glow.tests.support.gates import SECONDS
+from glow.tests.support.seeds import shared_generator
 from glow.tests.support.small_models import GRAPH, graph, small_network
 
-X = np.random.default_rng(7).standard_normal((2, 3, 8, 10)).astype(np.float32)
+X = shared_generator(__name__).standard_normal((2, 3, 8, 10)).astype(np.float32)
 SYMBOLS: dict[str, int] = {"batch": np.int64(2)}  # pyright: ignore
 
 

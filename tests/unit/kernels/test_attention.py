@@ -9,6 +9,7 @@ from glow.glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from glow.glow_dialects.operator import with_shape
 from glow.tests.support.native import apply, kernels_passes
 from glow.tests.support.operator_kernels import check, check_all, one_node, random
+from glow.tests.support.seeds import numbered
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32
 
@@ -43,7 +44,7 @@ def test_attention(case: tuple[int, ...], dtype: type):
 def test_masked_attention(case: tuple[int, ...], dtype: type):
     n, rows, columns, heads, *_ = case
     mask = random(4, n, heads, rows, columns, dtype=dtype)
-    masked = np.random.default_rng(5).random(mask.shape) < 0.5
+    masked = numbered(5).random(mask.shape) < 0.5
     masked[..., 0] = False
     mask[..., 0] = 0
     masks = [np.where(masked, dtype(low), mask) for low in (-np.inf, -3e4, -2.0)]

@@ -41,6 +41,7 @@ from glow.glow_dialects.quant import QuantizedType
 from glow.lowering.kernels import implements
 from glow.semantics import element_type, numpy_dtype
 from glow.tests.support.operator_kernels import check, one_node, random
+from glow.tests.support.seeds import numbered
 from xdsl.dialects.builtin import (
     IntegerType,
     Signedness,
@@ -238,7 +239,7 @@ def test_transpose(permutation: tuple[int, ...], dtype: type):
 def test_gather(axis: int, dtype: type):
     data = random(12, 5, 6, 37)
     # beyond both ends: clamped
-    indices = np.random.default_rng(13).integers(-60, 60, (3, 4)).astype(dtype)
+    indices = numbered(13).integers(-60, 60, (3, 4)).astype(dtype)
     check(GatherOp, data, indices, axis=axis)
     check(GatherOp, data.astype(np.float16), indices[0, 0], axis=axis)
 
@@ -266,7 +267,7 @@ def test_quantize(quantized: QuantizedType):
 @pytest.mark.parametrize("quantized", QUANTIZED, ids=str)
 def test_dequantize(quantized: QuantizedType):
     stored = numpy_dtype(quantized)
-    q = np.random.default_rng(15).integers(0, 128, (5, 3, 7)).astype(stored)
+    q = numbered(15).integers(0, 128, (5, 3, 7)).astype(stored)
     types, result = [with_shape(quantized, q.shape)], [with_shape(f32, q.shape)]
     check(DequantizeOp, q, types=types, result_types=result)
 

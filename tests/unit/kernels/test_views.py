@@ -9,6 +9,7 @@ import pytest
 from glow.glow_dialects.elements import row_major_strides, strided_memref
 from glow.glow_dialects.machine import MachineDescription
 from glow.tests.support.native import apply, check_native, parse
+from glow.tests.support.seeds import numbered
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import MemRefType, f32
@@ -87,7 +88,7 @@ shapes = st.lists(st.sampled_from([1, 2, 3, 7, 8, 17, 35]), min_size=0, max_size
 
 def run(text: str, machine: MachineDescription, seed: int) -> None:
     module = apply(parse(text), "glow-allocate")
-    rng = np.random.default_rng(seed)
+    rng = numbered(seed)
     types = [a.type for op in module.ops for a in op.body.block.args]  # pyright: ignore
     inputs = [rng.standard_normal(t.get_shape()).astype(np.float32) for t in types[:-1]]
     check_native(module, inputs, machine, 1e-4)

@@ -31,6 +31,7 @@ from glow.semantics import element_type
 from glow.semantics.blocked import pack_channels, pack_filter
 from glow.semantics.winograd import filter_in_parts, transform_filter
 from glow.tests.support.native import apply, check_native, parse, run_native
+from glow.tests.support.seeds import numbered
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects import func
@@ -89,7 +90,7 @@ def program(operands: list[np.ndarray], tile: int, pool: int = 1) -> ModuleOp:
 )
 def test_agrees_with_the_interpreter(case: tuple[int, int, int, tuple[int, int], int], tile: int):
     images, inputs, outputs, counts, block = case
-    rng = np.random.default_rng(list(counts))
+    rng = numbered(*counts)
     operands, _ = layer(rng, images, inputs, outputs, counts, tile, block)
     check_native(program(operands, tile), operands, MACHINES[block], 2e-5)
 
@@ -200,7 +201,7 @@ func.func @main(%x: memref<1x2x9x12x16xf32> {glow.name = "x", glow.qualifier = "
 def test_sum_in_place():
     """Each element is read before it is written, and once, also in tiles at the edges."""
     module = apply(parse(EPILOGUE), "glow-allocate")
-    rng = np.random.default_rng(5)
+    rng = numbered(5)
     operands, _ = layer(rng, 1, 32, 48, (7, 10), 4)
     rest = rng.standard_normal((1, 3, 7, 10, 16)).astype(np.float32)
     check_native(module, [*operands, rest], None, 2e-5)

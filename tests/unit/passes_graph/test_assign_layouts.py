@@ -15,6 +15,7 @@ from glow.glow_dialects.operator import shape_of, with_shape
 from glow.runtime.interpreter import interpret
 from glow.semantics.arrays import make_constant
 from glow.tests.support.graph_text import count, run
+from glow.tests.support.seeds import numbered
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.ir import Block, Region, SSAValue
@@ -84,7 +85,7 @@ def check(module: ModuleOp, block: int) -> ModuleOp:
     """Returns the graph with blocked layouts, which computes the same."""
     (function,) = module.ops
     shape = function.function_type.inputs.data[0].get_shape()  # pyright: ignore
-    x = np.random.default_rng(block).standard_normal(shape).astype(np.float32)
+    x = numbered(block).standard_normal(shape).astype(np.float32)
     wanted = list(interpret(module, [x]).values())
     changed = run(f"glow-assign-layouts{{block={block}}},cse,dce", module.clone())
     for want, have in zip(wanted, interpret(changed, [x]).values(), strict=True):

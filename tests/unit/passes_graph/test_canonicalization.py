@@ -90,18 +90,18 @@ def test_clips_of_clips(low: float | None, high: float | None, rng: np.random.Ge
         np.testing.assert_array_equal(found, want, err_msg=str(inner))
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_passes_reach_a_fixed_point(seed: int):
+@pytest.mark.parametrize("number", range(30))
+def test_passes_reach_a_fixed_point(number: int, rng: np.random.Generator):
     pipeline = "canonicalize,glow-simplify-shapes,glow-sink-transposes"
-    module = run(pipeline, run(pipeline, random_graph(seed, 20)))
+    module = run(pipeline, run(pipeline, random_graph(int(rng.integers(2**32)), 20)))
     for name in pipeline.split(","):
         before = str(module)
         assert str(run(name, module)) == before
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_sinking_never_adds_transposes(seed: int):
-    module = random_graph(seed, 25)
+@pytest.mark.parametrize("number", range(40))
+def test_sinking_never_adds_transposes(number: int, rng: np.random.Generator):
+    module = random_graph(int(rng.integers(2**32)), 25)
     before = count(module)["glow.transpose"]
     run("glow-sink-transposes,glow-fold-constants", module)
     assert count(module)["glow.transpose"] <= before

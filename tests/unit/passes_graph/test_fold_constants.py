@@ -12,6 +12,7 @@ from glow.glow_dialects.glow.constant import ConstantOp
 from glow.passes.graph.fold_constants import is_uniform
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count, parse, run
+from glow.tests.support.seeds import numbered
 
 
 def constants(module) -> list[ConstantOp]:
@@ -20,7 +21,7 @@ def constants(module) -> list[ConstantOp]:
 
 @pytest.fixture
 def weights(tmp_path: Path) -> tuple[str, np.ndarray]:
-    array = np.random.default_rng(11).standard_normal((6, 5)).astype(np.float32)
+    array = numbered(11).standard_normal((6, 5)).astype(np.float32)
     path = tmp_path / "weights.bin"
     path.write_bytes(b"\0" * 64 + array.tobytes())
     return str(path), array

@@ -8,6 +8,7 @@ from glow.benchmarks.built_networks import Graph
 from glow.frontend.onnx import import_onnx
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count, run
+from glow.tests.support.seeds import numbered
 from onnx import TensorProto, helper
 
 FUSE = "glow-fold-constants,canonicalize,cse,glow-fuse-operators,glow-fuse-attention,dce"
@@ -20,7 +21,7 @@ def compare(graph: Graph, outputs: dict[str, tuple[int, ...]], **shapes: tuple[i
     ]
     module = import_onnx(graph.finish(inputs, outputs))
     arrays = {
-        n: np.random.default_rng([7, i]).standard_normal(s).astype(np.float32)
+        n: numbered(7, i).standard_normal(s).astype(np.float32)
         for i, (n, s) in enumerate(shapes.items())
     }
     want = interpret(module, arrays)
@@ -46,7 +47,7 @@ def decomposed_layer_norm(g: Graph, x: str, width: int, power: bool) -> str:
 @pytest.mark.parametrize("power", [False, True])
 @pytest.mark.parametrize("shape", [(2, 5, 6), (3, 7), (4, 1, 2, 9)], ids=str)
 def test_layer_norm(shape: tuple[int, ...], power: bool):
-    g = Graph("test", np.random.default_rng(0))
+    g = Graph("test", numbered(0))
     y = decomposed_layer_norm(g, "x", shape[-1], power)
     counts = compare(g, {y: shape}, x=shape)
     assert counts["glow.layer_norm"] == 1
@@ -55,7 +56,7 @@ def test_layer_norm(shape: tuple[int, ...], power: bool):
 
 @pytest.mark.parametrize("inverse", [False, True])
 def test_rms_norm(inverse: bool):
-    g = Graph("test", np.random.default_rng(0))
+    g = Graph("test", numbered(0))
     square = g.op("Pow", "x", g.number(2.0))
     mean = g.op("Add", g.op("ReduceMean", square, axes=[-1]), g.number(1e-3))
     root = g.op("Sqrt", mean)
@@ -69,7 +70,7 @@ def test_rms_norm(inverse: bool):
 @pytest.mark.parametrize("mask", [None, (1, 1, 1, 9), (2, 3, 7, 9), (7, 9)], ids=str)
 @pytest.mark.parametrize("form", ["product", "quotient", "both operands, safe"])
 def test_attention_of_several_heads(mask: tuple[int, ...] | None, form: str):
-    g = Graph("test", np.random.default_rng(0))
+    g = Graph("test", numbered(0))
     query = g.op("Transpose", "q", perm=[0, 2, 1, 3])
     key = g.op("Transpose", "k", perm=[0, 2, 3, 1])
     value = g.op("Transpose", "v", perm=[0, 2, 1, 3])

@@ -7,11 +7,12 @@ import pytest
 from glow.passes.graph.pack_weights import all_finite, packed, panel_width, turned
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count, parse, run
+from glow.tests.support.seeds import numbered
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_panels_hold_every_column(seed: int):
-    rng = np.random.default_rng(seed)
+    rng = numbered(seed)
     inner, columns = (int(n) for n in rng.integers(1, 200, 2))
     lanes, vectors = 2 ** int(rng.integers(0, 5)), int(rng.integers(1, 9))
     width = panel_width(columns, lanes, vectors)
@@ -29,7 +30,7 @@ def graph(rows: int, inner: int, columns: int) -> str:
     """
     Returns a fully connected layer, a reshape, and two products, with random weights in the text.
     """
-    rng = np.random.default_rng([rows, inner, columns])
+    rng = numbered(rows, inner, columns)
 
     def constant(name: str, *shape: int) -> str:
         values = np.array2string(
@@ -61,7 +62,7 @@ def graph(rows: int, inner: int, columns: int) -> str:
 )
 def test_results_stay(sizes: tuple[int, int, int], options: str, lanes: int):
     module = parse(graph(*sizes))
-    x = np.random.default_rng(1).standard_normal((2 * sizes[0], sizes[1])).astype(np.float32)
+    x = numbered(1).standard_normal((2 * sizes[0], sizes[1])).astype(np.float32)
     want = interpret(module, [x])["y"]
     run(f"glow-set-machine{options},glow-pack-weights", module)
     # a matrix whose columns do not fill a vector stays as it is

@@ -9,8 +9,9 @@ from glow.runtime.interpreter import interpret
 from glow.tests.support.random_graphs import BOTH, random_graph, random_inputs
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_random_graphs_are_valid_and_finite(seed: int):
+@pytest.mark.parametrize("number", range(20))
+def test_random_graphs_are_valid_and_finite(number: int, rng: np.random.Generator):
+    seed = int(rng.integers(2**32))
     module = random_graph(seed, 15, BOTH)
     module.verify()
     verify_dominance(module)

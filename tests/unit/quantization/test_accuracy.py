@@ -16,6 +16,7 @@ import pytest
 from glow import quantization
 from glow.tests.support import faces
 from glow.tests.support.photographs import photograph, pieces
+from glow.tests.support.seeds import numbered
 from PIL import Image
 
 BGR_MEAN = np.array((104, 117, 123), np.float32)
@@ -47,8 +48,8 @@ def blue_green_red(picture: Image.Image) -> np.ndarray:
 def test_squeezenet_sees_the_same(shared: Path, tmp_path: Path):
     path = shared / "models" / "squeezenet_fp16.onnx"
     given = [blue_green_red(Image.open(f)) for f in sorted((shared / "images").glob("*.png"))]
-    few = [blue_green_red(p) for p in pieces(np.random.default_rng(1), FEW, 224)]
-    many = [blue_green_red(p) for p in pieces(np.random.default_rng(2), MANY, 224)]
+    few = [blue_green_red(p) for p in pieces(numbered(1), FEW, 224)]
+    many = [blue_green_red(p) for p in pieces(numbered(2), MANY, 224)]
     exact, model = glow.compile(path), quantized(path, [*given, *few], tmp_path)
     same = [exact(x)[0].argmax() == model(x)[0].argmax() for x in (*given, *many)]
     assert all(same[: len(given)])

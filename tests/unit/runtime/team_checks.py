@@ -11,6 +11,7 @@ from collections.abc import Callable
 import glow
 import numpy as np
 from glow.context import make_context
+from glow.tests.support.seeds import numbered
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -33,7 +34,7 @@ def graph() -> ModuleOp:
 
 
 def inputs(seed: int) -> list[np.ndarray]:
-    rng = np.random.default_rng(seed)
+    rng = numbered(seed)
     shapes = [(1, 8, 33, 31), (20, 8, 3, 3), (20,)]
     return [rng.standard_normal(s, dtype=np.float32) for s in shapes]
 

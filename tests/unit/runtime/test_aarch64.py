@@ -31,10 +31,11 @@ pytestmark = needs_emulator()
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits" / "digits.onnx"
 BASIC = "cortex-a72"
+FOUR = ("f32", "f16", "bf16", "i8")
 KERNELS = [
-    pytest.param(BASIC, BASIC, ("f32", "i8"), id="basic"),
-    pytest.param("neoverse-n1", "neoverse-n1", ("f16", "i8"), id="dotprod"),
-    pytest.param("neoverse-v1", "max", ("bf16", "ui8"), id="i8mm-bf16-sve"),
+    pytest.param(BASIC, BASIC, FOUR, id="basic"),
+    pytest.param("neoverse-n1", "neoverse-n1", FOUR, id="dotprod"),
+    pytest.param("neoverse-v1", "max", (*FOUR, "ui8"), id="i8mm-bf16-sve"),
 ]
 """Names of a CPU for LLVM and for the emulator, and the element types to try there."""
 CONVERSIONS = (QuantizeOp, DequantizeOp, RescaleOp)
@@ -75,6 +76,7 @@ def some_cases(
     yield from transposed_convolution(Draw(TransposedConvolutionOp, Row((f32,)), rng))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cpu", "emulated", "elements"), KERNELS)
 def test_kernels(
     cpu: str,

@@ -13,6 +13,7 @@ import pytest
 from glow.errors import GlowError
 from glow.runtime.cpu_backend import CpuBackend
 from glow.tests.support.graph_text import count
+from glow.tests.support.seeds import numbered
 from glow.tools.glow_run import main
 from onnx import TensorProto, helper, numpy_helper
 
@@ -24,7 +25,7 @@ def residual_network(seed: int) -> onnx.ModelProto:
     """
     Returns two convolutions of 3 x 3 with a sum around them; no sizes are multiples of blocks.
     """
-    rng = np.random.default_rng(seed)
+    rng = numbered(seed)
     nodes, weights = [], []
     value = "image"
     for i, (inputs, outputs) in enumerate(pairwise(CHANNELS)):

@@ -115,6 +115,7 @@ def test_wrong_memory_is_an_error():
     fixed = np.empty((2, 3), np.float32)
     fixed.flags.writeable = False
     for outputs, message in (
+        (None, "expected a list or a mapping of arrays for the outputs, found NoneType"),
         ([one], "expected memory for 2 outputs, found 1"),
         ({"sum": one}, "missing memory for output 'difference'"),
         ({"sum": one, "delta": two}, "no output is called 'delta'"),
@@ -126,7 +127,7 @@ def test_wrong_memory_is_an_error():
         ([one, x], "expected memory of its own, found that of 'x'"),
     ):
         with pytest.raises(glow.InputError, match=message):
-            model.run_into(outputs, feed)
+            model.run_into(outputs, feed)  # pyright: ignore
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

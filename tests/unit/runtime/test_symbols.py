@@ -18,7 +18,7 @@ import llvmlite.binding as llvm
 import pytest
 from glow.glow_dialects.glow import DataParallel, Node
 from glow.glow_dialects.glow.logic import CastOp, SelectOp
-from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.operator import element_of, with_shape
 from glow.glow_dialects.operators import OPERATORS
 from glow.lowering.llvm.translate import translate_module
 from glow.lowering.target import DEFAULT_CPU, Target, find_target
@@ -27,6 +27,7 @@ from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.jit import compile_object, support_object
 from glow.runtime.stages import Stages
 from glow.tests.support.native import apply, kernels_pipeline
+from glow.tests.support.seeds import generator
 from glow.tools.conformance.cases import Case
 from glow.tools.conformance.check import network
 from glow.tools.conformance.plan import plan
@@ -152,29 +153,37 @@ def test_elementwise_operators(cpu: str, documented: tuple[set[str], set[str]]):
 
 def one_of_each(backend: CpuBackend) -> list[Case]:
     """
-    Returns the first case of each operator that is not data-parallel, on floats of 16 bits if it
-    can.
+    Returns a case of each operator that is not data-parallel, for each combination of element types
+    of its operands and results.
     """
-    found: list[Case] = []
-    for subject in plan(backend, seed=1):
+    found: dict[tuple[object, ...], Case] = {}
+    for subject in plan(backend, int(generator().integers(2**32))):
         if not issubclass(subject.operator, DataParallel):
-            of_f16 = [c for c in subject.cases if "xf16" in str(c)]
-            found += (of_f16 or subject.cases)[:1]
-    return found
+            for case in subject.cases:
+                types = [*case.call.operands, *case.call.results]
+                found.setdefault((subject.operator, *map(element_of, types)), case)
+    return list(found.values())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("cpu", "threads"), [("x86-64", 2), ("cortex-a53", 1)])
 def test_other_kernels_and_threads(
-    monkeypatch: pytest.MonkeyPatch, documented: tuple[set[str], set[str]]
+    cpu: str, threads: int, documented: tuple[set[str], set[str]], monkeypatch: pytest.MonkeyPatch
 ):
     """Objects of a whole program are complete but for libraries."""
     libraries, _ = documented
-    # passes that ask for the backend by name are to find this one
-    monkeypatch.setenv(DEFAULT_CPU, "x86-64")
-    backend = CpuBackend(threads=2, cache=False, timed=True)
-    module, _ = network(one_of_each(backend))
-    objects = backend.objects(Stages(module, backend.stages(), False))
-    assert called(objects) <= libraries
-    assert "syscall" in called(objects)
+    if cpu == "x86-64":
+        # passes that ask for the backend by name are to find this one
+        monkeypatch.setenv(DEFAULT_CPU, cpu)
+    backend = CpuBackend(threads=threads, target_cpu=cpu, cache=False, timed=True)
+    cases = one_of_each(backend)
+    assert len(cases) > 400
+    module, _ = network(cases)
+    found = called(backend.objects(Stages(module, backend.stages(), False)))
+    assert found <= libraries
+    # the check sees calls at all, of kernels and of the threads' meetings
+    assert {"exp", "log"} <= found
+    assert ("syscall" in found) == (threads > 1)
 
 
 def test_threads_of_other_architectures(documented: tuple[set[str], set[str]]):

@@ -23,6 +23,7 @@ from glow.lowering.threads import LINE_SHORT, LINES, llvm_text, module_text
 from glow.runtime import teams
 from glow.runtime.jit import Executable, compile_object
 from glow.tests.support.kernels import convert
+from glow.tests.support.seeds import numbered
 from glow.tests.unit.runtime.team_checks import GRAPH, check_same, graph, in_child, inputs
 from glow.tools.glow_run import main as glow_run
 from xdsl.parser import Parser
@@ -261,7 +262,7 @@ def test_each_portion_of_work_is_done_once(threads: int):
 def test_networks(name: str, tmp_path: Path):
     file = network_file(name, tmp_path)
     single, several = (glow.compile(file, threads=n, cache=False) for n in (1, 3))
-    rng = np.random.default_rng(1)
+    rng = numbered(1)
     arrays = [rng.standard_normal(i.shape, dtype=np.float32) for i in single.get_inputs()]
     for want, have in zip(single(*arrays), several(*arrays), strict=True):
         np.testing.assert_array_equal(have, want)

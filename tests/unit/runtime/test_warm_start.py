@@ -20,6 +20,7 @@ from glow.runtime import object_cache, segment_file
 from glow.runtime.object_cache import ObjectCache, key_of
 from glow.tests.support.compiler_sources import skip_if_changed, sources
 from glow.tests.support.files import flip_bit, settled
+from glow.tests.support.seeds import numbered
 from glow.tests.support.small_models import small_network
 
 SYMBOLS = {"batch": 1}
@@ -40,7 +41,7 @@ def is_warm(model: glow.CompiledModel) -> bool:
 
 
 def outputs(model: glow.CompiledModel) -> list[np.ndarray]:
-    x = np.random.default_rng(5).standard_normal((1, 3, 8, 10)).astype(np.float32)
+    x = numbered(5).standard_normal((1, 3, 8, 10)).astype(np.float32)
     return model(x)
 
 
@@ -278,14 +279,15 @@ import glow
 import numpy as np
 
 model = glow.compile(sys.argv[1], cache=sys.argv[2], symbols={"batch": 1})
-x = np.random.default_rng(5).standard_normal((1, 3, 8, 10)).astype(np.float32)
+x = np.random.default_rng(int(sys.argv[3])).standard_normal((1, 3, 8, 10)).astype(np.float32)
 print(model(x)[1].tobytes().hex())
 print("load" in model.times, len(model.times), "xdsl" in sys.modules, "onnx" in sys.modules)
 """
 
 
 def started(path: Path, cache: Path) -> subprocess.Popen:
-    command = [sys.executable, "-c", SCRIPT, str(path), str(cache)]
+    seed = str(numbered(5).integers(2**32))
+    command = [sys.executable, "-c", SCRIPT, str(path), str(cache), seed]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 

@@ -22,6 +22,7 @@ from glow.semantics.cook_toom import (
     winograd_transforms,
 )
 from glow.semantics.winograd import transform_filter
+from glow.tests.support.seeds import numbered
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f32
@@ -143,7 +144,7 @@ def call(operator: type, operands: list[np.ndarray], **properties: Python) -> np
 @pytest.mark.parametrize(("tile", "pool"), [(2, 1), (2, 2), (4, 1), (4, 2), (4, 4)])
 @pytest.mark.parametrize("seed", range(6))
 def test_same_as_direct_convolution(tile: int, pool: int, seed: int):
-    rng = np.random.default_rng(seed)
+    rng = numbered(seed)
     images, inputs, outputs, rows, columns = (int(n) for n in rng.integers(pool, 20, 5))
     block = 2 ** int(rng.integers(0, 5))
     x, w, b = (

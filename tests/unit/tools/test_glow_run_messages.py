@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import glow
@@ -105,3 +107,20 @@ def test_arrays_of_any_name(tmp_path: Path, rng: np.random.Generator) -> None:
 def test_counted() -> None:
     assert [counted(n, "sample") for n in (0, 1, 2)] == ["0 samples", "1 sample", "2 samples"]
     assert [counted(n, "entry", "entries") for n in (1, 2)] == ["1 entry", "2 entries"]
+
+
+def test_output_in_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = tmp_path / "missing" / "y.npz"
+    assert main([MODEL, "--output", str(wanted)]) == 1
+    assert capsys.readouterr().err == f"glow-run: error: {wanted}: No such file or directory\n"
+
+
+def test_output_on_a_full_device(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("glow.tools.run_network.save_arrays", full)
+    assert main([MODEL, "--output", "y.npz"]) == 1
+    assert capsys.readouterr().err == "glow-run: error: No space left on device\n"

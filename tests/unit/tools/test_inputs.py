@@ -160,3 +160,25 @@ def test_numbers() -> None:
     for wrong in ("", "a", "1/0", "1,,2"):
         with pytest.raises(ValueError, match=r"Fraction|division"):
             parse_numbers(wrong)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+@pytest.mark.parametrize("content", ["", "noise", "cut", "other form", "damaged"])
+def test_bad_files_of_numpy(
+    suffix: str, content: str, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    path, array = tmp_path / f"x{suffix}", rng.standard_normal((1, 3))
+    with path.open("wb") as file:
+        if (suffix == ".npy") == (content == "other form"):
+            np.savez_compressed(file, x=array)
+        else:
+            np.save(file, array)
+    data = path.read_bytes()
+    damaged = bytes([*data[:9], *(b ^ 0x55 for b in data[9:])])
+    changed = {"": b"", "noise": rng.bytes(100), "cut": data[: len(data) // 2], "damaged": damaged}
+    path.write_bytes(changed.get(content, data))
+    messages = {"": "is not a .npy or", "noise": "is not a .npy or", "other form": "archive"}
+    with pytest.raises(InputError, match=messages.get(content, "cannot be read")) as error:
+        load_inputs([str(path)], [info(1, 3, dtype="float64")], Preprocessing(), rng)
+    assert str(error.value).startswith(f"{path}: ")
+    assert "pickle" not in str(error.value)

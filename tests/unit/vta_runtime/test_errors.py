@@ -10,6 +10,7 @@ from glow.runtime.vta.program import RegionRole, VtaProgram
 from glow.runtime.vta.simulator import Simulator, simulate
 from glow.runtime.vta.words import VtaError
 from glow.tests.support import vta_assembler as asm
+from glow.tests.support.seeds import numbered
 from glow.tests.support.vta_assembler import ACC, ACC_8BIT, INP, OUT, UOP, WGT, Op
 
 CONFIG = VtaConfig(1, 4, 4, inp_depth=16, wgt_depth=8, acc_depth=16, uop_depth=8)
@@ -20,7 +21,7 @@ OUT_ELEMENTS = 8
 
 def make(ops: list[Op], sequence: bool = True) -> VtaProgram:
     """Ops in sequence, in a memory of all kinds of regions."""
-    rng = np.random.default_rng(5)
+    rng = numbered(5)
     uops = [(0, 0, 0), (1, 2, 1), (15, 3, 2), (2, 15, 7)]
     return asm.program(
         asm.in_sequence(ops) if sequence else ops,

@@ -13,6 +13,7 @@ from glow.runtime.vta.simulator import Simulator
 from glow.runtime.vta.tokens import dependences
 from glow.runtime.vta.words import VtaError, decode_instructions
 from glow.tests.support import vta_assembler as asm
+from glow.tests.support.seeds import numbered
 from glow.tests.support.vta_assembler import ACC, ACC_8BIT, COMPUTE_ENGINE, INP, UOP, WGT, Op
 
 CONFIG = VtaConfig()
@@ -208,7 +209,7 @@ def double_buffered(tiles: int, tokens: bool = True) -> tuple[VtaProgram, np.nda
     one computes, the other loads. Without tokens from COMPUTE to LOAD, inputs are overwritten too
     early.
     """
-    rng = np.random.default_rng(tiles)
+    rng = numbered(tiles)
     x = rng.integers(-8, 8, (4 * tiles, 16), np.int8)
     w = rng.integers(-2, 3, (16, 16), np.int8)
     uops = [(0, 0, 0), (1024, 1024, 0)]
