@@ -187,8 +187,9 @@ class CostModel:
         self.copies = prod(d.size for d in self.unrolled)
         self.maps = nest.reduction.map is not None and len(self.reads) > 2
         # a tile reads one index
-        indices = [i for a in (*self.reads, *nest.operands) for i in a.indices]
-        self.indexing = {d for a in indices for d in a.place.terms}
+        self.indexing = {d for a in nest.index_accesses() for d in a.place.terms}
+        if nest.range is not None:
+            self.indexing.add(nest.range.dim)
         # loading a 16-bit float takes one more instruction
         self.convert = [
             TIMINGS.converted_load if memory_type(a.element) != value_type(a.element) else 0.0
