@@ -5,7 +5,7 @@ Compares the speed of sums of rows of embedding tables with that of copying memo
                                    [--seconds 1] [--mib 64]
 
 A row of the output is a format of the table (f32, or fused rows of 8 or 4 bits, each with a scale
-and an offset), the numbers in a row, and whether the 40 indices of each of 256 bags name rows of
+and an offset), the numbers in a row, and whether the 40 indices of each of 1024 bags name rows of
 the whole table or of 256 KiB of it. The speed is bytes of rows that are read in a second. Its share
 is that of the bytes that a copy of 64 MiB reads and writes in a second, in one thread.
 """
@@ -23,7 +23,7 @@ from glow.benchmarks.run import counts
 from glow.benchmarks.trees import shortest
 from onnx import helper
 
-BAGS, EACH = 256, 40
+BAGS, EACH = 1024, 40
 """The number of bags, and of the indices in each."""
 NEAR_BYTES = 256 << 10
 DOMAIN = "org.pytorch._caffe2"

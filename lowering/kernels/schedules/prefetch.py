@@ -68,7 +68,7 @@ def with_prefetches(
             return _of_register_tile(nest, schedule, machine, panel)
         case Reduce():
             distance = _distances(nest, schedule, machine)
-            steps = _steps_ahead(nest, schedule)
+            steps = _steps_ahead(nest, schedule, machine)
             return replace(
                 schedule, prefetch_distance=distance, prefetch_steps=steps, prefetch_lines=panel
             )
@@ -104,12 +104,13 @@ def _row_distances(nest: Nest, schedule: Elementwise) -> Mapping[int, int]:
     }
 
 
-def _steps_ahead(nest: Nest, schedule: Reduce) -> Mapping[int, int]:
+def _steps_ahead(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:
     """
     Returns how many steps ahead rows are prefetched that an index names in each step, with what is
-    read of them besides vectors.
+    read of them besides vectors. What is on the way takes half of the L1 cache, if rows are long.
     """
-    if not schedule.reduced or schedule.vector in (None, *nest.reduced):
+    vector = schedule.vector
+    if not schedule.reduced or vector is None or vector in nest.reduced:
         return {}
     step = schedule.reduced[-1]
     chosen = {
@@ -117,8 +118,10 @@ def _steps_ahead(nest: Nest, schedule: Reduce) -> Mapping[int, int]:
         for number, a in enumerate(nest.reduced_reads)
         if a.indirect is not None and a.indirect.access.stride(step)
     }
-    rows = {a.buffer for a in chosen.values() if a.stride(schedule.vector) == 1}
-    return {number: TIMINGS.rows_ahead for number, a in chosen.items() if a.buffer in rows}
+    rows = {a.buffer: element_bytes(a.element) for a in chosen.values() if a.stride(vector) == 1}
+    row_bytes = schedule.step(vector) * sum(rows.values())
+    ahead = {b: min(TIMINGS.rows_ahead, machine.l1_bytes // 2 // row_bytes) for b in rows}
+    return {n: ahead[a.buffer] for n, a in chosen.items() if ahead.get(a.buffer)}
 
 
 def _distances(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:
