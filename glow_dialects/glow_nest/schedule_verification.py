@@ -154,6 +154,11 @@ def _verify_prefetches(nest: Nest, schedule: VectorSchedule) -> None:
         numbers.append(schedule.prefetch_lines.read)
     if isinstance(schedule, Reducing):
         numbers += schedule.prefetch_steps
+        for number, read in enumerate(nest.reduced_reads):
+            if number in schedule.prefetch_steps and read.indirect is None:
+                raise VerifyException(
+                    f"expected steps ahead of reads that an index places, found read {number}"
+                )
     if isinstance(schedule, RegisterTile):
         numbers += schedule.prefetch_next_tile
     reads = nest.operands if isinstance(schedule, Elementwise) else nest.reduced_reads
@@ -249,7 +254,9 @@ def _verify_ranged(dim: Dim, schedule: Reducing) -> None:
     if not isinstance(schedule, Reduce):
         raise VerifyException(f"expected a schedule for ranges, reduce, found {schedule.kind}")
     if dim is schedule.vector or dim in schedule.unrolled:
-        raise VerifyException(f"expected a loop over {dim.name}, which has a range")
+        raise VerifyException(
+            f"expected a loop over {dim.name}, which has a range, found lanes or unrolled steps"
+        )
 
 
 def _verify_terms(reduction: Reduction, schedule: Reducing) -> None:
