@@ -34,6 +34,7 @@ def fused_embedding_bag(
 def _summed(
     rows: np.ndarray, indices: np.ndarray, weights: np.ndarray, offsets: np.ndarray
 ) -> np.ndarray:
+    weights = np.broadcast_to(weights, indices.shape)
     result = np.zeros((len(offsets) - 1, rows.shape[1]), rows.dtype)
     for bag, (first, end) in enumerate(pairwise(np.clip(offsets, 0, len(indices)))):
         if first < end:

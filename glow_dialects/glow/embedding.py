@@ -18,13 +18,13 @@ from .structured import Structured
 
 
 def _expect_bags(call: Call) -> None:
-    """Raises unless there is an index and a weight for each row that is summed, and offsets."""
+    """Raises unless there are indices, weights for them, and offsets."""
     (count,) = expect_rank(call, 1, 1, "indices")
     expect_indices(call, 1)
     expect_indices(call, 3)
-    if call.shape(2) != (count,):
+    if call.shape(2) not in ((count,), (1,)):
         raise call.fail(
-            f"expected a weight for each of {call.operands[1]}, found {call.operands[2]}"
+            f"expected a weight for each of {call.operands[1]}, or one, found {call.operands[2]}"
         )
     (ends,) = expect_rank(call, 3, 1, "offsets")
     if not ends:
@@ -36,10 +36,10 @@ def _expect_bags(call: Call) -> None:
 @irdl_op_definition
 class EmbeddingBagOp(Structured):
     """
-    The sum of rows of `data` times their weights, for each bag `b` of indices: those from
-    `offsets[b]` on and before `offsets[b + 1]`, which may be none. Negative indices count from the
-    end; those out of range are clamped, so that no memory outside of `data` is touched. 16-bit
-    floats accumulate in f32.
+    The sum of rows of `data` times their weights, of which all rows may have the same one, for each
+    bag `b` of indices: those from `offsets[b]` on and before `offsets[b + 1]`, which may be none.
+    Negative indices count from the end; those out of range are clamped, so that no memory outside
+    of `data` is touched. 16-bit floats accumulate in f32.
 
     ```mlir
     %r = glow.embedding_bag %data, %indices, %weights, %offsets
@@ -50,7 +50,7 @@ class EmbeddingBagOp(Structured):
     name = "glow.embedding_bag"
     RANKS: ClassVar[range] = range(2, 3)
     FORMULA: ClassVar[str] = """
-        result[b, d] = sum(i) (weights[i] * data[clamp(
+        result[b, d] = sum(i) (weights[clamp(i, 0, size(weights, 0) - 1)] * data[clamp(
             indices[i] if indices[i] >= 0 else indices[i] + size(data, 0), 0, size(data, 0) - 1), d]
             if offsets[b] <= i and i < offsets[b + 1] else 0)
             for b < size(offsets, 0) - 1

@@ -162,11 +162,11 @@ def _total(node: OnnxNode, indices: int) -> int:
 def _operands(
     node: OnnxNode, data: SSAValue, indices: int, weights: int | None, like: SSAValue | None
 ) -> list[SSAValue]:
-    """Returns indices and weights, which are 1 if there are none."""
+    """Returns indices and weights; one weight of 1 if there are none."""
     expect_range(node, indices, [0], [shape(data)[0] - 1])
     wide, kind = whole_indices(node, indices), f32 if like is None else element(like)
     if weights is None:
-        return [wide, node.build.splat(1.0, kind, shape(wide))]
+        return [wide, node.build.splat(1.0, kind, [1])]
     return [wide, node.build.cast(node.input(weights), kind)]
 
 

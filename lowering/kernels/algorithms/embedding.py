@@ -20,11 +20,11 @@ from ..registry import Kernel, kernel, total
 @kernel(EmbeddingBagOp)
 def embedding_bag(k: Kernel) -> None:
     """Adds the rows that the indices of each bag name, times their weights."""
-    data, _, weights, _ = k.operands
+    data = k.operands[0]
     element = compute_type(k.element)
     b, c = Dim("b", k.result.shape[0]), Dim("c", data.shape[1])
     bag = _Bag(k, b)
-    products = total(Combine.ADD, element, bag.of_row(c), weights[[bag.t]])
+    products = total(Combine.ADD, element, bag.of_row(c), bag.weight)
     k.reduce([b, c], [bag.t], products, [b, c], value=convert(X, k.element), range=bag.range)
 
 
@@ -37,10 +37,10 @@ def fused_embedding_bag(k: Kernel) -> None:
     bits, size = k.call.int("bits"), FusedEmbeddingBagOp.number_bytes(k.call)
     per, b, c = 8 // bits, Dim("b", k.result.shape[0]), Dim("c", size)
     bag = _Bag(k, b)
-    weight, factors = k.operands[2][[bag.t]], f16 if k.call.get("half") else f32
+    factors = f16 if k.call.get("half") else f32
     scale = bag.of_row(size, factors)
     offset = bag.of_row(size + element_bytes(factors), factors)
-    reads = (bag.of_row(c), scale, offset, weight)
+    reads = (bag.of_row(c), scale, offset, bag.weight)
     number, s, o, w = arguments(4)
     s, o = (convert(a, f32) * w for a in (s, o))
     if per == 1:
@@ -78,10 +78,12 @@ class _Bag:
     """The rows of a bag: those that its indices name."""
 
     def __init__(self, k: Kernel, b: Dim):
-        data, indices, _, offsets = k.operands
+        data, indices, weights, offsets = k.operands
         self.t = Dim("t", indices.shape[0])
         """The number of an index, of all bags."""
         self.range = Range(self.t, offsets[[b]], offsets[[affine(b) + 1]])
+        self.weight = weights[[self.t if weights.shape == indices.shape else 0]]
+        """The weight of the index."""
         self._data = data
         self._row = Indirect(indices[[self.t]], data.shape[0], data.strides[0])
 

@@ -1,6 +1,6 @@
 // RUN: glow-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: 'glow.embedding_bag' op (%r): expected a weight for each of tensor<5xi64>, found tensor<4xf32>
+// CHECK: 'glow.embedding_bag' op (%r): expected a weight for each of tensor<5xi64>, or one, found tensor<4xf32>
 %d, %i, %f, %b = "test.op"() : () -> (tensor<10x4xf32>, tensor<5xi64>, tensor<4xf32>, tensor<3xi64>)
 %r = glow.embedding_bag %d, %i, %f, %b : (tensor<10x4xf32>, tensor<5xi64>, tensor<4xf32>, tensor<3xi64>) -> tensor<2x4xf32>
 

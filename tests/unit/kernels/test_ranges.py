@@ -62,6 +62,15 @@ def test_fused_rows(size: int, bits: int, half: bool, rng: np.random.Generator):
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
 
 
+def test_one_weight(rng: np.random.Generator):
+    indices, weights, offsets = bags(rng)
+    rows = rng.standard_normal((ROWS, 19)).astype(np.float32)
+    check(EmbeddingBagOp, rows, indices, weights[:1], offsets)
+    found = run_node(EmbeddingBagOp, rows, indices, weights[:1], offsets)
+    wanted = summed(rows, indices, np.repeat(weights[:1], COUNT), offsets)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
+
+
 def kernel(types: dict[str, str], loops: str, reduction: str) -> str:
     """Returns a program of one nest, whose result is `y` and whose other memrefs are inputs."""
     names = ", ".join(f"%{name}" for name in types)
