@@ -210,10 +210,20 @@ class TileReduction:
             for access in accesses:
                 place = there.places[access]
                 _, found = lines.setdefault((access.buffer, place.dynamic), (access, set()))
-                found.update(place.constant + offset_of(access, point) for point in points)
+                reach = self._reach(access)
+                for start in (place.constant + offset_of(access, point) for point in points):
+                    found.update((start, start + reach))
             for (buffer, start), (access, found) in lines.items():
-                for offset in _line_apart(found, LINE_BYTES // element_bytes(buffer.element)):
+                for offset in _lines(found, LINE_BYTES // element_bytes(buffer.element)):
                     memory.prefetch(access, Address(start, 0), offset)
+
+    def _reach(self, access: Access) -> int:
+        """Returns how far the last element that a vector of an access reads is from the first."""
+        if access.read_as is not None:
+            return element_bytes(access.read_as) - 1
+        vector = self._schedule.vector
+        stride = 0 if vector is None else access.stride(vector)
+        return (self._wide.lanes - 1) * stride if isinstance(stride, int) else 0
 
     def _prefetch_points(
         self, tile: Tile, access: Access, points: Sequence[Point], distance: int
@@ -223,13 +233,19 @@ class TileReduction:
             tile.memory.prefetch(access, tile.places[access], offset + distance)
 
 
-def _line_apart(offsets: Iterable[int], line: int) -> Iterator[int]:
-    """Yields offsets in ascending order, without those less than a line behind the one before."""
+def _lines(offsets: Iterable[int], line: int) -> Iterator[int]:
+    """
+    Yields offsets in ascending order, without those less than a line behind the one before. The
+    last one stays: a row may begin anywhere in a line, and so ends in one more.
+    """
+    *rest, end = sorted(offsets)
     last: int | None = None
-    for offset in sorted(offsets):
+    for offset in rest:
         if last is None or offset >= last + line:
             yield offset
             last = offset
+    if last != end:
+        yield end
 
 
 _BLOCK_BITS = 128

@@ -2,8 +2,8 @@
 // RUN: glow-opt %s --schedule-nests --divide-nests="threads=2" --split-input-file | filecheck %s --check-prefix=TWO
 
 // A product of a sparse matrix in compressed rows: the loop over the elements of a row has bounds in
-// memory, which are clamped, and carries the sums of two vectors. Each step prefetches the row of `x`
-// that a later index names, and loads that of its own.
+// memory, which are clamped, and carries the sums of two vectors. Each step prefetches the lines of
+// the row of `x` that a later index names, from the first element to the last, and loads a row.
 
 builtin.module attributes {glow.machine = #glow.machine<vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
   glow_nest.kernel @csr(%y: memref<96x16xf32>, %at: memref<97xi64>, %columns: memref<900xi32>, %values: memref<900xf32>, %x: memref<50x16xf32>) {
@@ -28,7 +28,9 @@ builtin.module attributes {glow.machine = #glow.machine<vector_bits = 256, vecto
 // CHECK-NEXT:        %[[LATER:.*]] = arith.addi %[[T]], %{{.*}} : index
 // CHECK-NEXT:        %[[INSIDE:.*]] = arith.minsi %[[LATER]], %{{.*}} : index
 // CHECK-NEXT:        memref.load %{{.*}}[%[[INSIDE]]] : memref<900xi32>
-// CHECK:             glow_vec.prefetch
+// CHECK:             glow_vec.prefetch %{{.*}}[%[[ROW:.*]]] : memref<800xf32>
+// CHECK-NEXT:        %[[LAST:.*]] = arith.addi %[[ROW]], %{{.*}} : index
+// CHECK-NEXT:        glow_vec.prefetch %{{.*}}[%[[LAST]]] : memref<800xf32>
 // CHECK-NEXT:        memref.load %{{.*}}[%[[T]]] : memref<900xi32>
 // CHECK:             vector.load
 // CHECK:             vector.fma
