@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import f16, f32, i32
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type, element_bytes
-from ....glow_dialects.glow.elementwise import X
+from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.embedding import EmbeddingBagOp, FusedEmbeddingBagOp
 from ....glow_dialects.glow_nest.affine import Access, Dim, Index, Indirect, affine
 from ....glow_dialects.glow_nest.body import Body
@@ -50,28 +50,29 @@ def fused_embedding_bag(k: Kernel) -> None:
         )
         return
     part = Dim("part", per)
-    masks, powers = k.scratch((per,), i32), k.scratch((per,), f32)
+    masks, shift = k.scratch((per,), i32), k.scratch((), f32)
     for i in range(per):
         k.map((), masks[[i]], (), Expr.constant((2**bits - 1) << (bits * i), i32))
-        k.map((), powers[[i]], (), Expr.constant(2.0 ** -(bits * i), f32))
-    mask, power = arguments(6)[4:]
-    bits_there = apply(Primitive.AND, convert(number, i32), mask)
-    value = Body((multiply_add(convert(bits_there, f32), s * power, o),), (f32,))
-    reads = (*reads, masks[[part]], powers[[part]])
+    number, s, w, mask = arguments(4)
+    there = convert(apply(Primitive.AND, convert(number, i32), mask), f32)
+    reads = (bag.of_row(c), scale, bag.weight, masks[[part]])
+    value = Body((there * (convert(s, f32) * w),), (f32,))
+    offsets = Body((convert(X, f32) * Y,), (f32,))
     sums = k.scratch((per, size), f32)
     with k.repeat(b):
-        k.nest(
-            Nest(
-                (part, c),
-                (sums[[part, c]],),
-                Body.passing(f32),
-                reduction=Reduction(Combine.ADD, f32, reads, value),
-                reduced=(bag.t,),
-                range=bag.range,
-            )
-        )
+        _sum(k, bag, (), shift[()], Reduction(Combine.ADD, f32, (offset, bag.weight), offsets))
+        _sum(k, bag, (part, c), sums[[part, c]], Reduction(Combine.ADD, f32, reads, value))
         places = [[b, affine(c) * per + i] for i in range(per)]
-        k.finish_tile([c], places, [sums[[i, c]] for i in range(per)], arguments(per))
+        start, *given = arguments(per + 1)
+        # a number is converted where it is in its byte
+        values = [multiply_add(n, 2.0 ** -(bits * i), start) for i, n in enumerate(given)]
+        k.finish_tile([c], places, [shift[()], *(sums[[i, c]] for i in range(per))], values)
+
+
+def _sum(k: Kernel, bag: _Bag, dims: tuple[Dim, ...], write: Access, reduction: Reduction) -> None:
+    """Adds the nest of a sum over the rows of a bag."""
+    body = Body.passing(f32)
+    k.nest(Nest(dims, (write,), body, (), reduction, (bag.t,), range=bag.range))
 
 
 class _Bag:
