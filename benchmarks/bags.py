@@ -2,17 +2,21 @@
 Compares the speed of sums of rows of embedding tables with that of copying memory.
 
     python -m glow.benchmarks.bags [--threads 1,2] [--columns 64,128,256] [--bits 4,8,32]
-                                   [--seconds 1] [--mib 64]
+                                   [--seconds 1] [--mib 64] [--torch]
 
 A row of the output is a format of the table (f32, or fused rows of 8 or 4 bits, each with a scale
-and an offset), the numbers in a row, and whether the 40 indices of each of 256 bags name rows of
+and an offset), the numbers in a row, and whether the 40 indices of each of 1024 bags name rows of
 the whole table or of 256 KiB of it. The speed is bytes of rows that are read in a second. Its share
-is that of the bytes that a copy of 64 MiB reads and writes in a second, in one thread.
+is that of the bytes that a copy of 64 MiB reads and writes in a second, in one thread; `lines` is
+that of whole lines of 64 bytes, of which a row needs one or two in part.
+With `--torch`, PyTorch's `embedding_bag` runs in turns
+(`pip install torch`).
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, product
 
@@ -21,9 +25,10 @@ import numpy as np
 import onnx
 from glow.benchmarks.run import counts
 from glow.benchmarks.trees import shortest
+from glow.glow_dialects.machine import LINE_BYTES
 from onnx import helper
 
-BAGS, EACH = 256, 40
+BAGS, EACH = 1024, 40
 """The number of bags, and of the indices in each."""
 NEAR_BYTES = 256 << 10
 DOMAIN = "org.pytorch._caffe2"
@@ -72,14 +77,46 @@ class Bags:
         return made
 
 
-def seconds_of(bags: Bags, rows: int, named: int, threads: int, seconds: float) -> float:
-    """Returns the shortest time of a run whose indices name the first `named` of `rows` rows."""
+def seconds_of(
+    bags: Bags, rows: int, named: int, threads: int, seconds: float, torch: bool
+) -> list[float]:
+    """
+    Returns the shortest time of a run whose indices name the first `named` of `rows` rows, and that
+    of PyTorch, if it runs too.
+    """
     rng = np.random.default_rng(0)
     run = glow.compile(bags.model(rows), threads=threads)
     fixed = {"table": bags.table(rows, rng), "lengths": np.full(BAGS, EACH, np.int32)}
-    feeds = cycle([{**fixed, "indices": rng.integers(0, named, BAGS * EACH)} for _ in range(4)])
-    y = np.empty((BAGS, bags.columns), np.float32)
-    return shortest(lambda: run.run_into([y], next(feeds)), seconds)
+    feeds = [{**fixed, "indices": rng.integers(0, named, BAGS * EACH)} for _ in range(4)]
+    y, ours = np.empty((BAGS, bags.columns), np.float32), cycle(feeds)
+    runs: list[Callable[[], object]] = [lambda: run.run_into([y], next(ours))]
+    if torch:
+        runs.append(_in_torch(bags, feeds, threads))
+    turns, best = 4, [float("inf")] * len(runs)
+    for _ in range(turns):
+        best = [min(b, shortest(r, seconds / turns)) for b, r in zip(best, runs, strict=True)]
+    return best
+
+
+def _in_torch(bags: Bags, feeds: Sequence[Mapping[str, np.ndarray]], threads: int):
+    """Returns a function that computes the sums of the next feed with PyTorch."""
+    import torch
+
+    torch.set_num_threads(threads)
+    table = torch.from_numpy(feeds[0]["table"])
+    offsets = torch.arange(0, BAGS * EACH, EACH)
+    indices = cycle([torch.from_numpy(feed["indices"]) for feed in feeds])
+    if bags.bits == 32:
+        return lambda: torch.nn.functional.embedding_bag(next(indices), table, offsets, mode="sum")
+    name = {8: "embedding_bag_byte_rowwise_offsets", 4: "embedding_bag_4bit_rowwise_offsets"}
+    summed = getattr(torch.ops.quantized, name[bags.bits])
+    return lambda: summed(table, next(indices), offsets)
+
+
+def lines_of(bags: Bags, rows: int) -> float:
+    """Returns the bytes of the lines of 64 bytes that a row touches, on average."""
+    first = np.arange(rows) * bags.row_bytes % LINE_BYTES
+    return LINE_BYTES * float(np.mean((first + bags.row_bytes - 1) // LINE_BYTES + 1))
 
 
 def copied(seconds: float, size: int = 64 << 20) -> float:
@@ -97,23 +134,28 @@ def main() -> None:
     parser.add_argument("--bits", type=counts, default=[4, 8, 32], help="default 4,8,32")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each row; default 1")
     parser.add_argument("--mib", type=int, default=64, help="the size of a table; default 64")
+    parser.add_argument("--torch", action="store_true", help="beside PyTorch")
     given = parser.parse_args()
     unknown = set(given.bits) - set(_OPERATORS)
     if unknown:
         parser.error(f"expected bits to be 32, 8 or 4, found {min(unknown)}")
     copy = copied(given.seconds)
     print(f"a copy reads and writes {copy / 1e9:.1f} GB/s")
-    heads = ("bits", "columns", "rows of", "threads", "ns/row", "GB/s", "share")
-    print("{:>4} {:>7} {:>7} {:>7} {:>7} {:>6} {:>6}".format(*heads))
+    heads = ("bits", "columns", "rows of", "threads", "ns/row", "GB/s", "share", "lines", "torch")
+    print("{:>4} {:>7} {:>7} {:>7} {:>7} {:>6} {:>6} {:>6} {:>6}".format(*heads))
     for bits, columns, threads in product(given.bits, given.columns, given.threads):
         bags = Bags(bits, columns)
         rows = max(1, (given.mib << 20) // bags.row_bytes)
         for where, named in (("table", rows), ("cache", NEAR_BYTES // bags.row_bytes)):
-            time = seconds_of(bags, rows, min(named, rows), threads, given.seconds)
-            speed = BAGS * EACH * bags.row_bytes / time
+            named = min(named, rows)
+            times = seconds_of(bags, rows, named, threads, given.seconds, given.torch)
+            each = [1e9 * time / BAGS / EACH for time in times]
+            speed = bags.row_bytes / each[0]
+            lines = lines_of(bags, rows) / each[0]
             print(
-                f"{bits:4} {columns:7} {where:>7} {threads:7} {1e9 * time / BAGS / EACH:7.1f} "
-                f"{speed / 1e9:6.2f} {speed / copy:6.2f}",
+                f"{bits:4} {columns:7} {where:>7} {threads:7} {each[0]:7.1f} {speed:6.2f} "
+                f"{1e9 * speed / copy:6.2f} {1e9 * lines / copy:6.2f}"
+                + "".join(f" {other:6.1f}" for other in each[1:]),
                 flush=True,
             )
 

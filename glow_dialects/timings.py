@@ -219,6 +219,10 @@ class Timings:
     """The work of a long body on pairs of vectors, relative to single ones, that pairs repay."""
     most_tile: int = 8
     """Elements of a loop in a register tile of a reduction; more hide no more latency."""
+    most_chosen_tile: int = 16
+    """The same for vectors of rows that indices name: a large tile finds each row fewer times."""
+    chosen_step: float = 4.0
+    """Cycles to find the row that an index names, and to prefetch a later one."""
     most_emitted: int = 240
     """Operations that the points of a register tile emit, loads aside: more code is not faster."""
     least_row_lanes: int = 4
@@ -265,8 +269,8 @@ class Timings:
     """
     least_packed_steps: int = 16
     """Steps of a recurrent layer that repay packing its weights into panels."""
-    rows_ahead: int = 16
-    """The number of rows that indices name and that are prefetched before they are added."""
+    rows_ahead: int = 64
+    """Steps of a reduction in which rows that indices name are prefetched before they are read."""
     narrow_panel_vectors: int = 1
     """Vectors of a panel of weights of a few bits."""
     most_words_together: int = 4

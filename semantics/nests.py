@@ -13,12 +13,13 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from ..glow_dialects.elements import storage_type
-from ..glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim
+from ..glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim, affine
 from ..glow_dialects.glow_nest.body import Body
 from ..glow_dialects.glow_nest.nest import (
     Combine,
     Listing,
     Nest,
+    Range,
     Reduction,
     Repeat,
     RepeatListed,
@@ -95,10 +96,21 @@ class NestMeaning:
             else:
                 (terms,) = reads
         terms = np.broadcast_to(convert(terms, dtype), [d.size for d in dims])
+        if nest.range is not None:
+            counts = self._counts(nest.range, points)
+            terms = np.where(counts, terms, _identity(reduction.combine, dtype))
         combination = _COMBINATIONS[reduction.combine]
         axes = tuple(range(len(nest.parallel), len(dims)))
         initial = _identity(reduction.combine, dtype)
         return combination.reduce(terms, axis=axes, dtype=dtype, initial=initial)
+
+    def _counts(self, bounds: Range, points: _Points) -> np.ndarray:
+        """Returns at which points a loop has a value in its range."""
+        first, end = (
+            self._load(a, points, True).astype(np.int64) for a in (bounds.first, bounds.end)
+        )
+        value = points.of(affine(bounds.dim))
+        return (first <= value) & (value < end)
 
     def _products(self, reduction: Reduction, points: _Points, dtype: np.dtype) -> np.ndarray:
         """Returns sums of the products of neighbours."""
@@ -124,7 +136,13 @@ class NestMeaning:
 
     def _load(self, access: Access, points: _Points, raw: bool) -> np.ndarray:
         array, _ = self._arrays[access.buffer]
-        loaded = array[self._place(access, points)]
+        place = self._place(access, points)
+        if access.read_as is None:
+            loaded = array[place]
+        else:
+            dtype = numpy_dtype(access.read_as)
+            several = array[place[..., None] + np.arange(dtype.itemsize)]
+            loaded = np.ascontiguousarray(several).view(dtype)[..., 0]
         return loaded if raw else convert(loaded, compute_dtype(access.element))
 
     def _place(self, access: Access, points: _Points) -> np.ndarray:

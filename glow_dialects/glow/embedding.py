@@ -18,17 +18,17 @@ from .structured import Structured
 
 
 def _expect_bags(call: Call) -> None:
-    """Raises unless there is an index, a weight and a bag for each row that is summed."""
+    """Raises unless there are indices, weights for them, and offsets."""
     (count,) = expect_rank(call, 1, 1, "indices")
     expect_indices(call, 1)
     expect_indices(call, 3)
-    if call.shape(2) != (count,) or call.shape(3) != (count,):
+    if call.shape(2) not in ((count,), (1,)):
         raise call.fail(
-            f"expected a weight and a bag for each of {call.operands[1]}, "
-            f"found {call.operands[2]} and {call.operands[3]}"
+            f"expected a weight for each of {call.operands[1]}, or one, found {call.operands[2]}"
         )
-    if call.int("count") < 0 or (count and not call.int("count")):
-        raise call.fail(f"expected a number of bags, found {call.int('count')}")
+    (ends,) = expect_rank(call, 3, 1, "offsets")
+    if not ends:
+        raise call.fail(f"expected the offsets of bags and the last end, found {call.operands[3]}")
     if count and not call.shape(0)[0]:
         raise call.fail(f"expected data with rows, found {call.operands[0]}")
 
@@ -36,31 +36,30 @@ def _expect_bags(call: Call) -> None:
 @irdl_op_definition
 class EmbeddingBagOp(Structured):
     """
-    The sum of rows of `data` times their weights, for each of `count` bags: row `indices[i]`
-    belongs to bag `bags[i]`. Negative indices and bags count from the end; those out of range are
-    clamped, so that no memory outside of `data` and the result is touched. 16-bit floats accumulate
-    in f32.
+    The sum of rows of `data` times their weights, of which all rows may have the same one, for each
+    bag `b` of indices: those from `offsets[b]` on and before `offsets[b + 1]`, which may be none.
+    Negative indices count from the end; those out of range are clamped, so that no memory outside
+    of `data` is touched. 16-bit floats accumulate in f32.
 
     ```mlir
-    %r = glow.embedding_bag %data, %indices, %weights, %bags count 2
-       : (tensor<10x4xf32>, tensor<5xi64>, tensor<5xf32>, tensor<5xi64>) -> tensor<2x4xf32>
+    %r = glow.embedding_bag %data, %indices, %weights, %offsets
+       : (tensor<10x4xf32>, tensor<5xi64>, tensor<5xf32>, tensor<3xi64>) -> tensor<2x4xf32>
     ```
     """
 
     name = "glow.embedding_bag"
     RANKS: ClassVar[range] = range(2, 3)
     FORMULA: ClassVar[str] = """
-        result[b, d] = sum(i) (weights[i] * data[clamp(
+        result[b, d] = sum(i) (weights[clamp(i, 0, size(weights, 0) - 1)] * data[clamp(
             indices[i] if indices[i] >= 0 else indices[i] + size(data, 0), 0, size(data, 0) - 1), d]
-            if clamp(bags[i] if bags[i] >= 0 else bags[i] + count, 0, count - 1) == b else 0)
-            for b < count
+            if offsets[b] <= i and i < offsets[b + 1] else 0)
+            for b < size(offsets, 0) - 1
     """
 
     data = operand_def(TensorType)
     indices = operand_def(TensorType)
     weights = operand_def(TensorType)
-    bags = operand_def(TensorType)
-    count = prop_def(IntegerAttr.constr(i64))
+    offsets = operand_def(TensorType)
     result = result_def(TensorType)
 
     @classmethod
@@ -79,8 +78,8 @@ class FusedEmbeddingBagOp(Node):
     stands for `scale * q + offset` (Guan et al. 2019). The result is f32.
 
     ```mlir
-    %r = glow.fused_embedding_bag %data, %indices, %weights, %bags count 2 bits 4 half true
-       : (tensor<10x6xui8>, tensor<5xi64>, tensor<5xf32>, tensor<5xi64>) -> tensor<2x4xf32>
+    %r = glow.fused_embedding_bag %data, %indices, %weights, %offsets bits 4 half true
+       : (tensor<10x6xui8>, tensor<5xi64>, tensor<5xf32>, tensor<3xi64>) -> tensor<2x4xf32>
     ```
     """
 
@@ -89,8 +88,7 @@ class FusedEmbeddingBagOp(Node):
     data = operand_def(TensorType)
     indices = operand_def(TensorType)
     weights = operand_def(TensorType)
-    bags = operand_def(TensorType)
-    count = prop_def(IntegerAttr.constr(i64))
+    offsets = operand_def(TensorType)
     bits = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(8, i64))
     half = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     result = result_def(TensorType)
@@ -116,4 +114,4 @@ class FusedEmbeddingBagOp(Node):
                 f"expected rows of numbers, a scale and an offset, found {call.operands[0]}"
             )
         columns = cls.number_bytes(call) * 8 // call.int("bits")
-        return (tensor_type(f32, [call.int("count"), columns]),)
+        return (tensor_type(f32, [call.shape(3)[0] - 1, columns]),)

@@ -141,13 +141,15 @@ class Access:
     buffer: Buffer
     place: Affine
     indirect: Indirect | None = None
+    read_as: Attribute | None = None
+    """If the buffer holds bytes: the type of the element that begins at the place."""
 
     def stride(self, dim: Dim) -> Stride:
         return self.place.terms.get(dim, 0)
 
     @property
     def element(self) -> Attribute:
-        return self.buffer.element
+        return self.buffer.element if self.read_as is None else self.read_as
 
     @property
     def indices(self) -> Iterator[Access]:

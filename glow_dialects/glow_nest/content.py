@@ -62,7 +62,7 @@ def accesses_of(step: Leaf) -> Iterator[Access]:
     """Yields all accesses, those that hold indices included."""
     match step:
         case Nest():
-            direct: Iterable[Access] = step.accesses()
+            direct: Iterable[Access] = (*step.accesses(), *_bounds(step))
         case Listing():
             direct = (step.source, step.numbers.place, step.numbers.count)
         case RepeatListed():
@@ -83,7 +83,9 @@ def with_operands(step: Leaf, buffers: Mapping[Buffer, Buffer], dims: Mapping[Di
                 indirect = replace(indirect, access=one(indirect.access))
             terms = {dims.get(d, d): s for d, s in access.place.terms.items()}
             place = Affine(terms, access.place.constant)
-            known[access] = Access(buffers[access.buffer], place, indirect)
+            known[access] = replace(
+                access, buffer=buffers[access.buffer], place=place, indirect=indirect
+            )
         return known[access]
 
     match step:
@@ -94,6 +96,10 @@ def with_operands(step: Leaf, buffers: Mapping[Buffer, Buffer], dims: Mapping[Di
         case RepeatListed():
             part = step.part and dims.get(step.part, step.part)
             return RepeatListed(step.dims, _moved(step.numbers, one), step.after, part, step.steps)
+
+
+def _bounds(nest: Nest) -> tuple[Access, ...]:
+    return () if nest.range is None else (nest.range.first, nest.range.end)
 
 
 def with_unique_names(nest: Nest) -> tuple[Nest, Mapping[Dim, Dim]]:
@@ -115,7 +121,10 @@ def with_unique_names(nest: Nest) -> tuple[Nest, Mapping[Dim, Dim]]:
     parallel, reduced = (
         tuple(change.get(d, d) for d in dims) for dims in (nest.parallel, nest.reduced)
     )
-    return replace(renamed, parallel=parallel, reduced=reduced), change
+    ranged = renamed.range
+    if ranged is not None:
+        ranged = replace(ranged, dim=change.get(ranged.dim, ranged.dim))
+    return replace(renamed, parallel=parallel, reduced=reduced, range=ranged), change
 
 
 def _moved(of: NumberList, one: Callable[[Access], Access]) -> NumberList:

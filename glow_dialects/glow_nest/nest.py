@@ -78,6 +78,18 @@ class Reduction:
 
 
 @dataclass(frozen=True)
+class Range:
+    """
+    The values of a reduction loop that count: those from one number in memory on, and before
+    another. Numbers below 0 count as 0, and those beyond the size of the loop as its size.
+    """
+
+    dim: Dim
+    first: Access
+    end: Access
+
+
+@dataclass(frozen=True)
 class Nest:
     """A perfect loop nest. One that writes nothing prefetches what it reads."""
 
@@ -93,6 +105,8 @@ class Nest:
     reduced: tuple[Dim, ...] = ()
     in_place: bool = False
     """Whether a write may go to memory that `operands` read: then no point is visited twice."""
+    range: Range | None = None
+    """The bounds of a reduction loop that are known at run time only."""
     raw: bool = False
     """Whether elements are only moved, so that they stay in the type that memory holds."""
 
@@ -104,6 +118,12 @@ class Nest:
     def accesses(self, prefetched: Sequence[Access] = ()) -> list[Access]:
         """Returns all accesses, in order, with those that the reduction prefetches in each step."""
         return [*self.reduced_reads, *prefetched, *self.operands, *self.writes]
+
+    def index_accesses(self, prefetched: Sequence[Access] = ()) -> list[Access]:
+        """Returns the accesses of numbers on which places of others, or bounds, depend."""
+        bounds = () if self.range is None else (self.range.first, self.range.end)
+        direct = self.accesses(prefetched)
+        return [i for a in (*direct, *bounds) for i in a.indices] + list(bounds)
 
     @property
     def tabled(self) -> frozenset[Dim]:
@@ -210,7 +230,8 @@ def simplified(nest: Nest) -> Nest:
     record of so many fields.
     """
     nest = _flipped(nest)
-    nest = substituted(nest, {d: None for d in (*nest.parallel, *nest.reduced) if d.size == 1})
+    single = (d for d in (*nest.parallel, *nest.reduced) if d.size == 1 and not _is_ranged(nest, d))
+    nest = substituted(nest, dict.fromkeys(single))
     ordered = sorted(nest.parallel, key=lambda d: -_reach(nest, d))
     nest = replace(nest, parallel=tuple(ordered))
     return _recorded(_joined(_joined(nest, "parallel"), "reduced"))
@@ -256,12 +277,20 @@ def _joined(nest: Nest, group: str) -> Nest:
     position = 0
     while position + 1 < len(dims := getattr(nest, group)):
         a, b = dims[position : position + 2]
+        if any(_is_ranged(nest, d) for d in (a, b)):
+            position += 1
+            continue
         if _are_lanes(nest, b) or not all(_joinable(access, a, b) for access in _deep(nest)):
             position += 1
             continue
         both = Dim(f"{a.name}{b.name}", a.size * b.size)
         nest = substituted(nest, {a: None, b: both})
     return nest
+
+
+def _is_ranged(nest: Nest, dim: Dim) -> bool:
+    """Returns whether the bounds of a loop are known at run time only."""
+    return nest.range is not None and nest.range.dim is dim
 
 
 def _are_lanes(nest: Nest, dim: Dim) -> bool:
@@ -281,8 +310,7 @@ def _joinable(access: Access, a: Dim, b: Dim) -> bool:
 
 def _deep(nest: Nest) -> list[Access]:
     """Returns all accesses, those that hold indices included."""
-    direct = nest.accesses()
-    return direct + [i for a in direct for i in a.indices]
+    return nest.accesses() + nest.index_accesses()
 
 
 def _flipped(nest: Nest) -> Nest:
@@ -333,7 +361,7 @@ def mapped(nest: Nest, change: Callable[[Affine], Affine]) -> Nest:
         indirect = access.indirect
         if indirect is not None:
             indirect = replace(indirect, access=one(indirect.access))
-        return Access(access.buffer, change(access.place), indirect)
+        return replace(access, place=change(access.place), indirect=indirect)
 
     return with_accesses(nest, one)
 
@@ -343,9 +371,13 @@ def with_accesses(nest: Nest, one: Callable[[Access], Access]) -> Nest:
     reduction = nest.reduction
     if reduction is not None:
         reduction = replace(reduction, reads=tuple(map(one, reduction.reads)))
+    bounds = nest.range
+    if bounds is not None:
+        bounds = replace(bounds, first=one(bounds.first), end=one(bounds.end))
     return replace(
         nest,
         operands=tuple(map(one, nest.operands)),
         writes=tuple(map(one, nest.writes)),
         reduction=reduction,
+        range=bounds,
     )

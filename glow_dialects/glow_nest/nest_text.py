@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from ..scalar import arguments
 from .affine import Access, Dim
 from .body import Body
-from .nest import Combine, Listing, Nest, NumberList, Reduction, RepeatListed
+from .nest import Combine, Listing, Nest, NumberList, Range, Reduction, RepeatListed
 from .text import Reader, Writer
 
 PutBody = Callable[[Body, Sequence[Attribute]], None]
@@ -35,6 +35,8 @@ def write_nest(writer: Writer, nest: Nest, put_body: PutBody) -> None:
     if reduction is not None:
         writer.put(" reduce")
         writer.loop_sizes(nest.reduced)
+        if nest.range is not None:
+            _write_range(writer, nest.range)
         writer.put(f" {reduction.combine.name.lower()} ")
         writer.printer.print_attribute(reduction.element)
         _write_accesses(writer, " of", reduction.reads)
@@ -52,6 +54,13 @@ def write_nest(writer: Writer, nest: Nest, put_body: PutBody) -> None:
     if not is_passing(nest.body, nest):
         writer.put(" body ")
         put_body(nest.body, nest.given)
+
+
+def _write_range(writer: Writer, bounds: Range) -> None:
+    writer.put(f" range {bounds.dim.name} from ")
+    writer.access(bounds.first)
+    writer.put(" to ")
+    writer.access(bounds.end)
 
 
 _OF_REDUCTIONS = ("adds_operand",)
@@ -75,9 +84,10 @@ def read_nest(reader: Reader, body: ReadBody) -> Nest:
     parser = reader.parser
     parser.parse_keyword("parallel")
     parallel = reader.loop_sizes()
-    reduction, reduced = None, ()
+    reduction, reduced, bounds = None, (), None
     if parser.parse_optional_keyword("reduce"):
         reduced = reader.loop_sizes()
+        bounds = _read_range(reader)
         reduction = _read_reduction(reader, body)
     operands = _read_accesses(reader, "reads")
     position = parser.pos
@@ -88,11 +98,23 @@ def read_nest(reader: Reader, body: ReadBody) -> Nest:
     elements = tuple(w.element for w in writes)
     nest = Nest(
         *(parallel, writes, Body(arguments(len(writes)), elements), operands, reduction, reduced),
+        range=bounds,
         **words,
     )
     if parser.parse_optional_keyword("body"):
         return replace(nest, body=body(nest.given, elements))
     return nest
+
+
+def _read_range(reader: Reader) -> Range | None:
+    parser = reader.parser
+    if not parser.parse_optional_keyword("range"):
+        return None
+    dim = reader.loop()
+    parser.parse_keyword("from")
+    first = reader.access()
+    parser.parse_keyword("to")
+    return Range(dim, first, reader.access())
 
 
 def _read_reduction(reader: Reader, body: ReadBody) -> Reduction:

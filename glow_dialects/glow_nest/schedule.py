@@ -148,6 +148,9 @@ class Reducing(VectorSchedule):
     """The reduction loops that are unrolled."""
     prefetch_distance: Mapping[int, int] = field(default_factory=dict)
     """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
+    prefetch_steps: Mapping[int, int] = field(default_factory=dict)
+    """For reads of the reduction whose places depend on indices, by number: how many steps of the
+    innermost loop ahead to prefetch what the index there names."""
     prefetch_lines: Lines | None = None
     """Further elements that each step prefetches."""
 

@@ -152,6 +152,13 @@ def _verify_prefetches(nest: Nest, schedule: VectorSchedule) -> None:
         numbers += schedule.prefetch_distance
     if isinstance(schedule, Reducing) and schedule.prefetch_lines is not None:
         numbers.append(schedule.prefetch_lines.read)
+    if isinstance(schedule, Reducing):
+        numbers += schedule.prefetch_steps
+        for number, read in enumerate(nest.reduced_reads):
+            if number in schedule.prefetch_steps and read.indirect is None:
+                raise VerifyException(
+                    f"expected steps ahead of reads that an index places, found read {number}"
+                )
     if isinstance(schedule, RegisterTile):
         numbers += schedule.prefetch_next_tile
     reads = nest.operands if isinstance(schedule, Elementwise) else nest.reduced_reads
@@ -167,7 +174,7 @@ def _verify_tiles(nest: Nest, schedule: VectorSchedule) -> None:
     Checks that a tile reads one index, and that no element is visited twice where a nest writes
     what it reads.
     """
-    indices = [i for a in nest.accesses() for i in a.indices]
+    indices = nest.index_accesses()
     for dim, tile in _tile(nest, schedule):
         step = tile * (schedule.lanes if dim is schedule.vector else 1)
         if step == 1 or not dim.size:
@@ -237,7 +244,19 @@ def _verify_reducing(nest: Nest, schedule: Reducing) -> None:
                 f"expected tiles of parallel loops and of the loop of vectors, found one of "
                 f"{dim.name}"
             )
+    if nest.range is not None:
+        _verify_ranged(nest.range.dim, schedule)
     _verify_terms(reduction, schedule)
+
+
+def _verify_ranged(dim: Dim, schedule: Reducing) -> None:
+    """Checks that a loop whose bounds are known at run time is a loop of single steps."""
+    if not isinstance(schedule, Reduce):
+        raise VerifyException(f"expected a schedule for ranges, reduce, found {schedule.kind}")
+    if dim is schedule.vector or dim in schedule.unrolled:
+        raise VerifyException(
+            f"expected a loop over {dim.name}, which has a range, found lanes or unrolled steps"
+        )
 
 
 def _verify_terms(reduction: Reduction, schedule: Reducing) -> None:

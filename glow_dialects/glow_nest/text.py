@@ -64,6 +64,9 @@ class Writer:
         self.put("[")
         self.place(access.place, access.indirect)
         self.put("]")
+        if access.read_as is not None:
+            self.put(" as ")
+            self.printer.print_attribute(access.read_as)
 
     def place(self, place: Affine, indirect: Indirect | None = None) -> None:
         is_first = True
@@ -151,7 +154,8 @@ class Reader:
         self.parser.parse_punctuation("[")
         place, indirect = self._sum()
         self.parser.parse_punctuation("]")
-        return Access(buffer, place, indirect)
+        read_as = self.parser.parse_type() if self.parser.parse_optional_keyword("as") else None
+        return Access(buffer, place, indirect, read_as)
 
     def place(self) -> Affine:
         """Returns a place without an index from memory."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import FixedBitwidthType
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerType
 from xdsl.utils.exceptions import VerifyException
 
-from ..elements import storage_type
+from ..elements import element_bytes, storage_type
 from .affine import Access
 from .content import Content, accesses_of
 from .nest import Nest
@@ -37,16 +37,50 @@ def reached(access: Access) -> tuple[int, int]:
     if access.indirect is not None:
         end = access.indirect.stride * max(0, access.indirect.size - 1)
         low, high = low + min(0, end), high + max(0, end)
+    if access.read_as is not None:
+        high += element_bytes(access.read_as) - 1
     return low, high
 
 
+def _verify_range(nest: Nest) -> None:
+    """Checks that the range is of a loop of the reduction, and between integers."""
+    bounds = nest.range
+    if bounds is None:
+        return
+    if bounds.dim not in nest.reduced:
+        raise VerifyException(
+            f"expected a range of a loop of the reduction, found one of {bounds.dim.name}"
+        )
+    own = {*nest.reduced}
+    for access in (bounds.first, bounds.end):
+        if not isinstance(access.element, IntegerType):
+            raise VerifyException(f"expected a range of integers, found {access.element}")
+        if not own.isdisjoint(access.place.terms):
+            raise VerifyException("expected a range that depends on no loop of the reduction")
+
+
+def _verify_read_as(nest: Nest) -> None:
+    """Checks that only bytes of parameters are read as another type."""
+    for access in nest.accesses():
+        if access.read_as is None:
+            continue
+        if element_bytes(access.buffer.element) != 1 or access in nest.writes:
+            raise VerifyException(
+                f"expected bytes that are read as {access.read_as}, found {access.buffer.element}"
+            )
+
+
 def verify_nest(nest: Nest) -> None:
+    _verify_read_as(nest)
     if not nest.writes and (nest.reduction is not None or not nest.operands):
         raise VerifyException("expected a nest that writes, or that has reads to prefetch")
     if nest.reduction is None:
         if nest.reduced:
             raise VerifyException("expected no reduction loops without a reduction")
+        if nest.range is not None:
+            raise VerifyException("expected no range without a reduction")
         return
+    _verify_range(nest)
     reduction = nest.reduction
     if not isinstance(storage_type(reduction.element), FixedBitwidthType):
         raise VerifyException(

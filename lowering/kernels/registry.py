@@ -31,6 +31,7 @@ from ...glow_dialects.glow_nest.nest import (
     Listing,
     Nest,
     NumberList,
+    Range,
     Reduction,
     Repeat,
     RepeatListed,
@@ -286,12 +287,13 @@ class Kernel:
         place: Sequence[Index],
         operands: Sequence[Access] = (),
         value: Expr = X,
+        range: Range | None = None,
     ) -> None:
         """
         Computes `result[place] = epilogue(value(reduction, operands))` at each point; without a
-        reduction, `epilogue(value(operands))`.
+        reduction, `epilogue(value(operands))`. With a range, a reduction has the terms in it alone.
         """
-        self.finish_tile(dims, [place], operands, [value], reduced, reduction)
+        self.finish_tile(dims, [place], operands, [value], reduced, reduction, range)
 
     def finish(
         self,
@@ -314,6 +316,7 @@ class Kernel:
         values: Sequence[Expr],
         reduced: Sequence[Dim] = (),
         reduction: Reduction | None = None,
+        range: Range | None = None,
     ) -> None:
         """
         Computes `result[places[i]] = epilogue(values[i](operands))` for several places at once.
@@ -332,7 +335,7 @@ class Kernel:
         writes = tuple(result[place] for place in places)
         body = Body(tuple(written), (result.element,) * len(places))
         reads = (*operands, *extras)
-        whole = Nest(tuple(dims), writes, body, reads, reduction, tuple(reduced))
+        whole = Nest(tuple(dims), writes, body, reads, reduction, tuple(reduced), range=range)
         self.nest(replace(whole, in_place=epilogue.in_place))
 
 

@@ -111,22 +111,21 @@ def recurrent_layer(g: DrawnGraph, operator: type[Node]) -> Node:
     return operator.of(*operands, activations=functions, clip=g.pick((0.0, 1.5)), **flags)
 
 
-def bags(g: DrawnGraph, rows: int, element) -> tuple[list[SSAValue], int]:
-    """Returns indices of rows, their weights, and the bags that they belong to."""
+def bags(g: DrawnGraph, rows: int, element) -> list[SSAValue]:
+    """Returns indices of rows, their weights, and the offsets of bags of them."""
     used, count = g.int(0, 9), g.int(1, 5)
     kind = g.element(INDICES)
     if not rows:
         raise Refused("no rows")
-    ascending = np.sort(g.rng.integers(0, count, used))
+    ascending = np.sort(g.rng.integers(0, used + 1, count + 1))
     given = g.constant(ascending.astype(np.int64 if kind == i64 else np.int32))
-    return [g.operand(kind, [used], 0, rows - 1), g.operand(element, [used]), given], count
+    return [g.operand(kind, [used], 0, rows - 1), g.operand(element, [used]), given]
 
 
 @recipe(embedding.EmbeddingBagOp)
 def embedding_bag(g: DrawnGraph, operator: type[Node]) -> Node:
     x = g.some(FLOATS, (2,))
-    operands, count = bags(g, shape_of(x.type)[0], element_of(x.type))
-    return operator.of(x, *operands, count=count)
+    return operator.of(x, *bags(g, shape_of(x.type)[0], element_of(x.type)))
 
 
 @recipe(embedding.FusedEmbeddingBagOp)
@@ -136,8 +135,7 @@ def fused_embedding_bag(g: DrawnGraph, operator: type[Node]) -> Node:
     numbers = g.rng.integers(0, 256, (rows, width), np.uint8)
     array = np.concatenate([numbers, scales.view(np.uint8)], axis=1)
     x = g.constant(array)
-    operands, count = bags(g, rows, f32)
-    return operator.of(x, *operands, count=count, bits=bits, half=half)
+    return operator.of(x, *bags(g, rows, f32), bits=bits, half=half)
 
 
 @recipe(BlockQuantizedMatMulOp)

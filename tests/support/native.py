@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from glow.context import make_context
+from glow.glow_dialects.glow_nest.kernel import KernelOp
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
 from glow.lowering.llvm.translate import translate_module
@@ -87,7 +88,10 @@ def compile_native(
     program = main_function(allocated)
     target = find_target()
     machine = machine or target.describe()
-    nests = f"{set_machine(machine)},{nests_passes(threads)}"
+    passes = nests_passes(threads)
+    if any(isinstance(op, KernelOp) for op in allocated.ops):
+        _, passes = passes.split(",", 1)  # the nests are given
+    nests = f"{set_machine(machine)},{passes}"
     kernels = apply(allocated.clone(), nests, verify=False)
     # a third of the time would go into verifying nests after each pass, as FileCheck tests do
     kernels.verify()

@@ -20,9 +20,9 @@ BAGS = ((5, 19, 23, 3), (1, 1, 1, 1), (7, 8, 2, 5))
 def embedding_bag(draw: Draw) -> Iterator[Case]:
     """Yields some indices that lie behind the end, where they are clamped."""
     for rows, columns, count, bags in draw.some(BAGS, 1):
-        of = np.sort(draw.rng.integers(0, bags, count))
-        arrays = {1: draw.rng.integers(0, 2 * rows, count), 3: of}
-        yield draw.case((rows, columns), (count,), (count,), (count,), count=bags, arrays=arrays)
+        offsets = np.sort(draw.rng.integers(0, count + 1, bags + 1))
+        arrays = {1: draw.rng.integers(0, 2 * rows, count), 3: offsets}
+        yield draw.case((rows, columns), (count,), (count,), (bags + 1,), arrays=arrays)
 
 
 @cases(FusedEmbeddingBagOp, rows=[Row((U8, i, f32, i), (f32,)) for i in (i32, i64)])
@@ -32,10 +32,10 @@ def fused_embedding_bag(draw: Draw) -> Iterator[Case]:
         ends = draw.rng.standard_normal((rows, 2)).astype("<f2" if half else "<f4")
         numbers = draw.rng.integers(0, 256, (rows, columns)).astype(np.uint8)
         data = np.concatenate([numbers, ends.view(np.uint8)], 1)
-        of = np.sort(draw.rng.integers(0, bags, count))
-        arrays = {0: data, 1: draw.rng.integers(0, rows, count), 3: of}
-        shapes = data.shape, (count,), (count,), (count,)
-        yield draw.case(*shapes, count=bags, bits=bits, half=half, arrays=arrays)
+        offsets = np.sort(draw.rng.integers(0, count + 1, bags + 1))
+        arrays = {0: data, 1: draw.rng.integers(0, rows, count), 3: offsets}
+        shapes = data.shape, (count,), (count,), (bags + 1,)
+        yield draw.case(*shapes, bits=bits, half=half, arrays=arrays)
 
 
 NARROW = (f32, f16, bf16)

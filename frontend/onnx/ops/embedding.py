@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.activation import ClipOp
-from ....glow_dialects.glow.arithmetic import AddOp, DivOp, SubOp
+from ....glow_dialects.glow.arithmetic import DivOp, SubOp
 from ....glow_dialects.glow.embedding import EmbeddingBagOp, FusedEmbeddingBagOp
-from ....glow_dialects.glow.indexing import CumSumOp, ScatterOp
+from ....glow_dialects.glow.indexing import CumSumOp
 from ..builder import GraphBuilder, element, rank, shape
 from ..node import ATEN, CAFFE2, GLOW, OnnxNode, converter
 from ..problems import Unsupported
@@ -115,23 +115,15 @@ class _Bags:
     def count(self) -> int:
         return shape(self.starts)[0]
 
-    def numbers(self) -> SSAValue:
-        """Returns the number of the bag of each index."""
-        build = self.build
-        if not self.total or not self.count:
-            return build.splat(0, i64, [self.total])
-        none = build.splat(0, i64, [self.total + 1, 1])
-        ones = build.splat(1, i64, [self.count, 1])
-        begun = build.op(ScatterOp, none, self.starts, ones, reduction="add")
-        counts = build.slice(build.op(CumSumOp, begun, axis=0), [0, 0], [self.total, 1])
-        last = build.with_number(AddOp, build.reshape(counts, [self.total]), -1)
-        return build.op(ClipOp, last, min=0, max=self.count - 1)
+    def offsets(self) -> SSAValue:
+        """Returns where each bag begins, and where the last one ends."""
+        end = self.build.constant(np.array([self.total], np.int64))
+        return self.build.concat([self.starts, end], 0)
 
 
 def _divided(build: GraphBuilder, total: SSAValue, bags: _Bags) -> SSAValue:
     """Returns sums divided by the number of their rows; an empty bag has the sum 0."""
-    end = build.constant(np.array([bags.total], np.int64))
-    ends = build.concat([build.slice(bags.starts, [1], [bags.count - 1]), end], 0)
+    ends = build.slice(bags.offsets(), [1], [bags.count])
     sizes = build.op(ClipOp, build.op(SubOp, ends, bags.starts), min=1)
     divisor = build.reshape(build.cast(sizes, element(total)), [bags.count, 1])
     return build.elementwise(DivOp, total, divisor)
@@ -170,11 +162,11 @@ def _total(node: OnnxNode, indices: int) -> int:
 def _operands(
     node: OnnxNode, data: SSAValue, indices: int, weights: int | None, like: SSAValue | None
 ) -> list[SSAValue]:
-    """Returns indices and weights, which are 1 if there are none."""
+    """Returns indices and weights; one weight of 1 if there are none."""
     expect_range(node, indices, [0], [shape(data)[0] - 1])
     wide, kind = whole_indices(node, indices), f32 if like is None else element(like)
     if weights is None:
-        return [wide, node.build.splat(1.0, kind, shape(wide))]
+        return [wide, node.build.splat(1.0, kind, [1])]
     return [wide, node.build.cast(node.input(weights), kind)]
 
 
@@ -185,7 +177,7 @@ def _sum(
     count, *row = shape(data)
     flat = node.build.reshape(data, [count, int(np.prod(row))])
     chosen = _operands(node, data, indices, weights, data)
-    total = node.build.op(EmbeddingBagOp, flat, *chosen, bags.numbers(), count=bags.count)
+    total = node.build.op(EmbeddingBagOp, flat, *chosen, bags.offsets())
     return node.build.reshape(total, [bags.count, *row])
 
 
@@ -202,8 +194,7 @@ def _fused_sum(
     chosen = _operands(node, data, indices, weights, None)
     return node.build.op(
         FusedEmbeddingBagOp,
-        *(data, *chosen, bags.numbers()),
-        count=bags.count,
+        *(data, *chosen, bags.offsets()),
         bits=bits,
         half=half,
     )

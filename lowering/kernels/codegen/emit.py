@@ -238,6 +238,15 @@ class Emitter:
             results = body(block.args[0], block.args[1:])
         return self._add_loop(block, (0, stop, step), carried, results)
 
+    def loop_carrying_between(
+        self, start: SSAValue, stop: SSAValue, carried: Sequence[SSAValue], body: LoopBody
+    ) -> Sequence[SSAValue]:
+        """Returns the same for the numbers from `start` on below `stop`, of which maybe none is."""
+        block = Block(arg_types=(INDEX, *(c.type for c in carried)))
+        with self.inside(block):
+            results = body(block.args[0], block.args[1:])
+        return self._add_loop(block, (start, stop, 1), carried, results)
+
     def loop_units(
         self, sizes: Sequence[int], first: SSAValue, end: SSAValue
     ) -> Iterator[Sequence[SSAValue | int]]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i8, i32, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
+from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim, Indirect
 from ..threads.split import TileSpan
 from .algebra import ArithAlgebra, Value
 from .emit import Emitter
@@ -130,7 +130,9 @@ class FlatBuffers:
         e, element = self.emitter, memory_type(access.element)
         lanes = algebra.lanes if stride else 1
         memory = self._flat[access.buffer]
-        if lanes == 1 or stride == 1:
+        if access.read_as is not None:
+            loaded = self._of_bytes(memory, self.at(place, offset), element)
+        elif lanes == 1 or stride == 1:
             loaded = e.load(memory, self.at(place, offset), element, lanes)
         elif stride == -1:
             backwards = e.load(memory, self.at(place, offset - lanes + 1), element, lanes)
@@ -144,6 +146,13 @@ class FlatBuffers:
             return Value(e.broadcast(loaded, algebra.lanes // lanes), access.element)
         value = algebra.from_memory(loaded, access.element)
         return value._replace(ssa=e.broadcast(value.ssa, algebra.lanes // lanes))
+
+    def _of_bytes(self, memory: SSAValue, at: SSAValue, element: Attribute) -> SSAValue:
+        """Returns the element of a type whose bytes are at a place."""
+        e = self.emitter
+        several = e.load(memory, at, i8, bits(element) // 8)
+        whole = e.extract(e.bitcast(several, IntegerType(bits(element)), 1), 0)
+        return e.cast("bitcast", whole, element)
 
     def load_neighbours(
         self, access: Access, place: Address, offset: int, stride: int, terms: int, lanes: int
@@ -232,21 +241,30 @@ class FlatBuffers:
         """Writes all lanes of a vector next to each other, as memory holds them."""
         self.emitter.store(value, self._flat[access.buffer], self.at(place, offset))
 
-    def indirect(self, access: Access, place: Address, index_place: Address) -> Address:
-        """Returns the place moved by an index in memory (see `Indirect`)."""
-        assert access.indirect is not None
-        e, size, stride = self.emitter, access.indirect.size, access.indirect.stride
-        index = access.indirect.access
+    def bound(self, access: Access, place: Address, size: int) -> SSAValue:
+        """Returns the number at a place, at least 0 and at most `size`."""
+        e = self.emitter
+        loaded = e.load(self._flat[access.buffer], self.at(place), memory_type(access.element), 1)
+        number = e.cast("index_cast", loaded, INDEX)
+        number = e.binary(arith.MaxSIOp, number, e.index(0))
+        return e.binary(arith.MinSIOp, number, e.index(size))
+
+    def distance(self, indirect: Indirect, index_place: Address) -> SSAValue:
+        """Returns the distance in elements that an index in memory stands for (see `Indirect`)."""
+        e, index = self.emitter, indirect.access
         loaded = e.load(
             self._flat[index.buffer], self.at(index_place), memory_type(index.element), 1
         )
-        if access.indirect.unsigned:
-            chosen = self._at_most(loaded, size - 1)
+        if indirect.unsigned:
+            chosen = self._at_most(loaded, indirect.size - 1)
         else:
-            chosen = self._from_either_end(loaded, size)
-        distance = e.binary(arith.MuliOp, e.cast("index_cast", chosen, INDEX), e.index(stride))
+            chosen = self._from_either_end(loaded, indirect.size)
+        return e.binary(arith.MuliOp, e.cast("index_cast", chosen, INDEX), e.index(indirect.stride))
+
+    def moved_by(self, place: Address, distance: SSAValue) -> Address:
+        """Returns the place so many elements behind."""
         if place.dynamic is not None:
-            distance = e.binary(arith.AddiOp, place.dynamic, distance)
+            distance = self.emitter.binary(arith.AddiOp, place.dynamic, distance)
         return Address(distance, place.constant)
 
     def _from_either_end(self, index: SSAValue, size: int) -> SSAValue:

@@ -5,20 +5,22 @@ reduced dimension are combined to one vector with a lane for each row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, vector
 from xdsl.ir import Attribute, SSAValue
 
-from ....glow_dialects.glow_nest.affine import Access
-from ....glow_dialects.glow_nest.nest import Combine, Nest, identity
+from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Range, identity
 from ....glow_dialects.glow_nest.schedule import GatheredDot, Reducing, RegisterTile, VectorSchedule
+from ....glow_dialects.machine import LINE_BYTES
 from ...llvm.types import element_of
 from .algebra import ArithAlgebra, Value
-from .emit import REASSOCIATE, Emitter
+from .emit import REASSOCIATE, Emitter, LoopBody
 from .loads import Loaded, Loads
-from .memory import Point, offset_of
+from .memory import Address, Point, offset_of
 from .tile import Tile
 from .types import bits, computes_in_float, value_type
 
@@ -46,6 +48,10 @@ class TileReduction:
             Access(self._of.reads[n].buffer, self._of.reads[n].place + d) for n, d in far.items()
         )
         """Elements that each step prefetches, as many as it reads."""
+        self._ahead: Mapping[Access, int] = {}
+        """Reads of which each step prefetches those of a later one, so many steps ahead."""
+        if isinstance(schedule, Reducing):
+            self._ahead = {self._of.reads[n]: d for n, d in schedule.prefetch_steps.items()}
         self.prefetched = (*self._lines, *self._far)
         self.starts_with_operand = self._of.adds_operand and not self._across
         self._loaded: Loaded | None = None
@@ -121,8 +127,12 @@ class TileReduction:
             return accumulators
 
         def body(number: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            if level == len(self._loops) - 1:
+                self._prefetch_ahead(tile, dim, number, points)
             return self._reduced(level + 1, tile.moved(dim, number), points, carried)
 
+        if tile.nest.range is not None and dim is tile.nest.range.dim:
+            return self._in_range(tile.nest.range, tile, accumulators, body)
         if level == len(self._loops) - 1:
             self._prefetch_next(tile, points)
         step = schedule.step(dim)
@@ -134,6 +144,14 @@ class TileReduction:
             last = replace(tile.moved(dim, start), revisited=full - start)
             accumulators = self._reduced(level + 1, last, points, accumulators)
         return accumulators
+
+    def _in_range(
+        self, of: Range, tile: Tile, accumulators: Sequence[SSAValue], body: LoopBody
+    ) -> Sequence[SSAValue]:
+        """Returns the accumulators after the steps of a loop whose bounds are in memory."""
+        tile = tile.resolved((of.first, of.end))
+        first, end = (tile.memory.bound(a, tile.places[a], of.dim.size) for a in (of.first, of.end))
+        return self._wide.emitter.loop_carrying_between(first, end, accumulators, body)
 
     def _accumulate(
         self, tile: Tile, points: Sequence[Point], accumulators: Sequence[SSAValue]
@@ -176,12 +194,58 @@ class TileReduction:
             distance = offset_of(access, {dim: len(tile.elements[dim])})
             self._prefetch_points(tile, access, points, distance)
 
+    def _prefetch_ahead(
+        self, tile: Tile, dim: Dim, number: SSAValue | int, points: Sequence[Point]
+    ) -> None:
+        """
+        Prefetches the lines that indices some steps ahead name, though it be in the next range.
+        """
+        e, memory = self._wide.emitter, tile.memory
+        for distance in sorted(set(self._ahead.values())):
+            accesses = [a for a, d in self._ahead.items() if d == distance]
+            later = e.binary(arith.AddiOp, e.index(number), e.index(distance))
+            later = e.binary(arith.MinSIOp, later, e.index(dim.size - 1))
+            there = tile.moved(dim, later).resolved(accesses)
+            lines: dict[tuple[Buffer, SSAValue | None], tuple[Access, set[int]]] = {}
+            for access in accesses:
+                place = there.places[access]
+                _, found = lines.setdefault((access.buffer, place.dynamic), (access, set()))
+                reach = self._reach(access)
+                for start in (place.constant + offset_of(access, point) for point in points):
+                    found.update((start, start + reach))
+            for (buffer, start), (access, found) in lines.items():
+                for offset in _lines(found, LINE_BYTES // element_bytes(buffer.element)):
+                    memory.prefetch(access, Address(start, 0), offset)
+
+    def _reach(self, access: Access) -> int:
+        """Returns how far the last element that a vector of an access reads is from the first."""
+        if access.read_as is not None:
+            return element_bytes(access.read_as) - 1
+        vector = self._schedule.vector
+        stride = 0 if vector is None else access.stride(vector)
+        return (self._wide.lanes - 1) * stride if isinstance(stride, int) else 0
+
     def _prefetch_points(
         self, tile: Tile, access: Access, points: Sequence[Point], distance: int
     ) -> None:
         """Prefetches what lies `distance` elements behind what the points of a tile read."""
         for offset in sorted({offset_of(access, point) for point in points}):
             tile.memory.prefetch(access, tile.places[access], offset + distance)
+
+
+def _lines(offsets: Iterable[int], line: int) -> Iterator[int]:
+    """
+    Yields offsets in ascending order, without those less than a line behind the one before. The
+    last one stays: a row may begin anywhere in a line, and so ends in one more.
+    """
+    *rest, end = sorted(offsets)
+    last: int | None = None
+    for offset in rest:
+        if last is None or offset >= last + line:
+            yield offset
+            last = offset
+    if last != end:
+        yield end
 
 
 _BLOCK_BITS = 128

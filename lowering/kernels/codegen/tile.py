@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import RegisterTile, VectorSchedule
 from ..threads.split import TileSpan
@@ -84,13 +84,22 @@ class Tile:
     def resolved(self, accesses: Sequence[Access]) -> Tile:
         """Returns the tile with the indices applied that memory holds for accesses."""
         places = dict(self.places)
+        # several accesses may depend on one index
+        known: dict[object, SSAValue] = {}
         # an access may be both read and written
         for access in dict.fromkeys(accesses):
-            places[access] = self._resolved(access)
+            places[access] = self._resolved(access, known)
         return replace(self, places=places)
 
-    def _resolved(self, access: Access) -> Address:
+    def _resolved(self, access: Access, known: dict[object, SSAValue]) -> Address:
         if access.indirect is None:
             return self.places[access]
-        index = self._resolved(access.indirect.access)
-        return self.memory.indirect(access, self.places[access], index)
+        index = self._resolved(access.indirect.access, known)
+        key = (access.indirect.access.buffer, index, replace(access.indirect, access=_NO_INDEX))
+        if key not in known:
+            known[key] = self.memory.distance(access.indirect, index)
+        return self.memory.moved_by(self.places[access], known[key])
+
+
+_NO_INDEX = Access(Buffer(i1, 0, 0), Affine())
+"""The access that stands for all in a comparison of what indices mean."""

@@ -59,8 +59,8 @@ class VectorNest:
         says is this thread's.
         """
         nest, schedule = self._nest, self._schedule
-        accesses = nest.accesses(self._reduction.prefetched if self._reduction else ())
-        accesses += [i for a in accesses for i in a.indices]
+        prefetched = self._reduction.prefetched if self._reduction else ()
+        accesses = nest.accesses(prefetched) + nest.index_accesses(prefetched)
         start = Tile(nest, schedule, self._memory, self._memory.places(accesses, bound))
         start = start.resolved(self._chosen_before)
         fixed = loaded_before(start, self._algebra)

@@ -52,6 +52,8 @@ def _cheapest(
     Returns the schedule for products that takes fewest cycles, or one for nests of all kinds.
     Raises ValueError for products of groups that none of them can compute.
     """
+    if nest.range is not None:
+        return nest, choose_schedule(nest, machine)
     found = [c for scheduler in schedulers if (c := scheduler(nest, machine)) is not None]
     if found:
         best = min(found, key=lambda costed: costed.cycles)

@@ -224,11 +224,6 @@ def rows_added_together() -> int:
     return TIMINGS.added_rows
 
 
-def rows_touched_early() -> int:
-    """Returns how many indices before it is added a row is prefetched."""
-    return TIMINGS.rows_ahead
-
-
 def list_parts(rows: int) -> int:
     """Returns the number of parts into which a list of up to `rows` rows is divided."""
     return TIMINGS.list_parts if rows >= TIMINGS.list_parts * TIMINGS.least_list_rows else 1

@@ -4,7 +4,8 @@ Prefetches of nests: the part of their schedules that is decided last.
 - Register tiles of products spread the filters of the next tile of blocks over the steps of the
   present one, or read filters some way ahead, as any reduction does with large packed operands.
 - In a loop over panels of weights, the next panel is read while rows meet the present one.
-- A processor cannot predict which rows a list chooses, so they are prefetched some way ahead.
+- A processor cannot predict which rows a list or an index chooses, so they are prefetched some way
+  ahead.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ def with_prefetches(
             return _of_register_tile(nest, schedule, machine, panel)
         case Reduce():
             distance = _distances(nest, schedule, machine)
-            return replace(schedule, prefetch_distance=distance, prefetch_lines=panel)
+            steps = _steps_ahead(nest, schedule, machine)
+            return replace(
+                schedule, prefetch_distance=distance, prefetch_steps=steps, prefetch_lines=panel
+            )
         case Reducing():
             return replace(schedule, prefetch_lines=panel)
         case AmxTile():
@@ -98,6 +102,26 @@ def _row_distances(nest: Nest, schedule: Elementwise) -> Mapping[int, int]:
         for number, a in enumerate(nest.operands)
         if a.buffer.parameter is not None and schedule.vector and a.stride(schedule.vector)
     }
+
+
+def _steps_ahead(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:
+    """
+    Returns how many steps ahead rows are prefetched that an index names in each step, with what is
+    read of them besides vectors. What is on the way takes half of the L1 cache, if rows are long.
+    """
+    vector = schedule.vector
+    if not schedule.reduced or vector is None or vector in nest.reduced:
+        return {}
+    step = schedule.reduced[-1]
+    chosen = {
+        number: a
+        for number, a in enumerate(nest.reduced_reads)
+        if a.indirect is not None and a.indirect.access.stride(step)
+    }
+    rows = {a.buffer: element_bytes(a.element) for a in chosen.values() if a.stride(vector) == 1}
+    row_bytes = schedule.step(vector) * sum(rows.values())
+    ahead = {b: min(TIMINGS.rows_ahead, machine.l1_bytes // 2 // row_bytes) for b in rows}
+    return {n: ahead[a.buffer] for n, a in chosen.items() if ahead.get(a.buffer)}
 
 
 def _distances(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:

@@ -52,7 +52,7 @@ def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
     """
     Returns the roles of the dimensions; None if the nest is no product with vectors over blocks.
     """
-    if nest.reduction is None or not nest.reduction.is_product:
+    if nest.reduction is None or not nest.reduction.is_product or nest.range is not None:
         return None
     lanes = machine.lanes(bits(value_type(nest.reduction.element)))
     a, b = nest.reduction.reads

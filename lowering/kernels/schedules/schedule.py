@@ -187,8 +187,13 @@ class CostModel:
         self.copies = prod(d.size for d in self.unrolled)
         self.maps = nest.reduction.map is not None and len(self.reads) > 2
         # a tile reads one index
-        indices = [i for a in (*self.reads, *nest.operands) for i in a.indices]
-        self.indexing = {d for a in indices for d in a.place.terms}
+        self.indexing = {d for a in nest.index_accesses() for d in a.place.terms}
+        if nest.range is not None:
+            self.indexing.add(nest.range.dim)
+        self.chooses = any(
+            i.stride(d) != 0 for a in self.reads for i in a.indices for d in nest.reduced
+        )
+        """Whether an index says in each step which row is read."""
         # loading a 16-bit float takes one more instruction
         self.convert = [
             TIMINGS.converted_load if memory_type(a.element) != value_type(a.element) else 0.0
@@ -255,7 +260,8 @@ class CostModel:
 
     def _sizes(self, dim: Dim, unit: int) -> list[int]:
         most = max(1, dim.size // unit)
-        sizes = list(range(1, min(most, TIMINGS.most_tile) + 1))
+        limit = TIMINGS.most_chosen_tile if self.chooses and unit > 1 else TIMINGS.most_tile
+        sizes = list(range(1, min(most, limit) + 1))
         if dim in self.nest.reduced:
             return [t for t in sizes if t in (1, 2, 4)]
         return sizes
@@ -272,6 +278,8 @@ class CostModel:
             step = tile.get(dim, 1) * (lanes if dim is vector else 1)
             steps *= -(-dim.size // step)
         cycles = reduction_step(accumulators, loads, self.machine.has_fma)
+        if self.chooses:
+            cycles += TIMINGS.chosen_step
         return steps * cycles + self._finish(candidate, steps, accumulators)
 
     def _finish(self, candidate: Candidate, steps: float, accumulators: int) -> float:
@@ -319,11 +327,16 @@ class CostModel:
                 n for d, n in candidate.tile.items() if d in depends or access.stride(d) != 0
             )
             loads += count * (load_cost(access, vector, candidate.lanes) + convert)
-            if vector is not None and access.stride(vector) != 0:
+            if self.maps and self.chooses:
+                registers += 1
+            elif vector is not None and access.stride(vector) != 0:
                 if self.maps:  # what a map computes from all its vectors is under way at a time
                     registers += count
                 else:
                     kept = vectors_kept(count, prod(candidate.tile.values()))
                     registers = kept if registers == 0 else min(registers, kept)
+        if self.maps and self.chooses:
+            # the map of a row that an index names computes one vector after the other
+            return loads, registers + 1
         # a value under way for each accumulator
         return loads, registers + (prod(candidate.tile.values()) if self.maps else 0)

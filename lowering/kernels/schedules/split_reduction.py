@@ -71,7 +71,7 @@ class Splitter:
         `times` times, which is work that can be divided as well.
         """
         reduction = nest.reduction
-        if reduction is None or nest.is_empty or reduction.fields:
+        if reduction is None or nest.is_empty or reduction.fields or nest.range is not None:
             return [nest]
         simple = simplified(nest)
         if not simple.reduced or (reduction.terms > 1 and plan_tiles(simple, self.machine)):

@@ -36,8 +36,7 @@ def nests_of(steps: Iterable[Step]) -> Iterator[Nest]:
 def reads_of(nest: Nest) -> list[Access]:
     """Returns the accesses that a nest reads, including those of indices."""
     reads = [*(nest.reduction.reads if nest.reduction else ()), *nest.operands]
-    indices = [i for a in nest.accesses() for i in a.indices]
-    return [*reads, *indices]
+    return [*reads, *nest.index_accesses()]
 
 
 def may_meet(a: Sequence[Access], b: Sequence[Access], repeated: Dim | None = None) -> bool:

@@ -67,3 +67,24 @@ glow_nest.kernel @chunks(%y: memref<8xf32>, %x: memref<32xf32>, %w: memref<32x8x
   glow_nest.nest parallel(o: 8) reduce(chunk: 2, k: 16) add f32 of(%x[16 * chunk + k], %w[128 * chunk + 8 * k + o]) writes(%y[o]) schedule<register_tile, order = [o], vector = o, lanes = 8, reduced = [k, chunk], vectors = 1, chunks = <number = chunk, inside = o>>
 }
 // CHECK: expected chunks whose number is the first loop of the reduction, inside a parallel loop, found chunk and o
+
+// -----
+
+glow_nest.kernel @range_of_lanes(%y: memref<8xf32>, %x: memref<8x4xf32>, %at: memref<9xi64>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) range k from %at[i] to %at[i + 1] add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], vector = k, lanes = 4, reduced = [k]>
+}
+// CHECK: expected a loop over k, which has a range, found lanes or unrolled steps
+
+// -----
+
+glow_nest.kernel @range_in_tiles(%y: memref<8xf32>, %x: memref<8x4xf32>, %at: memref<9xi64>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) range k from %at[i] to %at[i + 1] add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], vector = i, lanes = 8, reduced = [k]>
+}
+// CHECK: expected a tile of 1 of i, on which indices depend, found 8
+
+// -----
+
+glow_nest.kernel @rows_ahead(%y: memref<8xf32>, %x: memref<8x4xf32>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], reduced = [k], prefetch_steps = {0: 4}>
+}
+// CHECK: expected steps ahead of reads that an index places, found read 0

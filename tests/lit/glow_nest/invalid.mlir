@@ -79,3 +79,38 @@ glow_nest.kernel @around(%y: memref<8xf32>, %x: memref<8x4xf32>) {
   glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], reduced = [k], prefetch_lines = <read = 0, first = 4 * p>>
 }
 // CHECK: expected a loop of this nest (i, k), found p
+
+// -----
+
+glow_nest.kernel @range_of_parallel(%y: memref<8xf32>, %x: memref<8x4xf32>, %at: memref<9xi64>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) range i from %at[0] to %at[1] add f32 of(%x[4 * i + k]) writes(%y[i])
+}
+// CHECK: expected a range of a loop of the reduction, found one of i
+
+// -----
+
+glow_nest.kernel @range_of_floats(%y: memref<8xf32>, %x: memref<8x4xf32>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) range k from %x[i] to %x[i + 1] add f32 of(%x[4 * i + k]) writes(%y[i])
+}
+// CHECK: expected a range of integers, found f32
+
+// -----
+
+glow_nest.kernel @range_that_moves(%y: memref<8xf32>, %x: memref<8x4xf32>, %at: memref<9xi64>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) range k from %at[k] to %at[i + 1] add f32 of(%x[4 * i + k]) writes(%y[i])
+}
+// CHECK: expected a range that depends on no loop of the reduction
+
+// -----
+
+glow_nest.kernel @floats_as_bytes(%y: memref<8xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 5) reads(%x[i] as i32) writes(%y[i])
+}
+// CHECK: expected bytes that are read as i32, found f32
+
+// -----
+
+glow_nest.kernel @beyond_the_bytes(%y: memref<8xf32>, %x: memref<8xui8>) {
+  glow_nest.nest parallel(i: 6) reads(%x[i] as f32) writes(%y[i])
+}
+// CHECK: expected accesses to %x from element 0 to 7, found one from 0 to 8

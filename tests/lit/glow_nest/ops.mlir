@@ -103,3 +103,17 @@ glow_nest.kernel @prefetches(%y: memref<8x64xf32>, %x: memref<8x32xf32>, %w: mem
   glow_nest.nest parallel(i: 8, j: 16) reduce(t: 32) add f32 of(%x[32 * i + t], %w[16 * t + j]) writes(%y[64 * i + j])
     schedule<register_tile, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_lines = <read = 1, first = 16 * t + 512, count = 2, apart = 16>, vectors = 1, parts = {i: [0 to 8 by 4]}, prefetch_next_tile = {0: i}>
 }
+
+// A reduction may have a range that memory tells, and bytes may be read as an element of another type.
+
+// CHECK-LABEL: glow_nest.kernel @bags
+// CHECK-NEXT: glow_nest.nest parallel(b: 3, c: 6) reduce(t: 9) range t from %at[b] to %at[b + 1] add f32 of(%x[c + 10 * index(%rows[t], 5)], %x[10 * index(%rows[t], 5) + 6] as f32) map {
+// CHECK:      } writes(%y[6 * b + c]) schedule<reduce, order = [b, c], vector = c, lanes = 2, reduced = [t], prefetch_steps = {0: 4}, tile = {c: 3}>
+glow_nest.kernel @bags(%y: memref<3x6xf32>, %at: memref<4xi64>, %rows: memref<9xi32>, %x: memref<5x10xui8>) {
+  glow_nest.nest parallel(b: 3, c: 6) reduce(t: 9) range t from %at[b] to %at[b + 1] add f32 of(%x[c + 10 * index(%rows[t], 5)], %x[10 * index(%rows[t], 5) + 6] as f32) map {
+  ^bb0(%q: ui8, %scale: f32):
+    %0 = glow.cast %q : (ui8) -> f32
+    %1 = glow.mul %0, %scale : (f32, f32) -> f32
+    glow_nest.yield %1 : f32
+  } writes(%y[6 * b + c]) schedule<reduce, order = [b, c], vector = c, lanes = 2, reduced = [t], prefetch_steps = {0: 4}, tile = {c: 3}>
+}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import glow
 import numpy as np
 import pytest
 from glow.errors import InputError, ModelError
+from glow.lowering.target import find_target, host_target
+from glow.tests.support.cross import EmulatedBackend, needs_emulator
 from onnx import ModelProto, helper, numpy_helper
 
 from .models import model, node, value
@@ -98,6 +101,43 @@ def test_fused_rows(bits: int, half: bool, rng: np.random.Generator) -> None:
     )
     backends = ("interpreter", "cpu") if half == (bits == 4) else ("interpreter",)
     check(made, inputs, summed(rows, inputs["i"], ENDS, inputs["w"]), *backends)
+
+
+def fused_bags(rng: np.random.Generator, bits: int) -> tuple[ModelProto, Arrays, np.ndarray]:
+    """Returns a model, its inputs, and the result."""
+    half = bits == 4
+    table, rows = fused(rng, bits, half)
+    inputs = drawn(rng, 7, weights=True)
+    name = f"SparseLengthsWeightedSumFused{bits}BitRowwise"
+    made = built(name, CAFFE2, ["d", "w", "i", "l"], inputs, {"d": table})
+    return made, inputs, summed(rows, inputs["i"], ENDS, inputs["w"])
+
+
+@pytest.mark.parametrize("options", [{"sanitize": True}, {"threads": 2}], ids=str)
+@pytest.mark.parametrize("bits", [8, 4])
+def test_fused_rows_with(bits: int, options: dict[str, Any], rng: np.random.Generator) -> None:
+    made, inputs, wanted = fused_bags(rng, bits)
+    (found,) = glow.compile(made, cache=False, **options).run(None, dict(inputs))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("bits", [8, 4])
+def test_fused_rows_on(bits: int, cpu: str, rng: np.random.Generator) -> None:
+    if host_target().architecture != "x86_64" or find_target(cpu).missing_here():
+        pytest.skip(f"this machine is no {cpu}")
+    made, inputs, wanted = fused_bags(rng, bits)
+    (found,) = glow.compile(made, cache=False, target_cpu=cpu).run(None, dict(inputs))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
+
+
+@needs_emulator()
+@pytest.mark.parametrize("bits", [8, 4])
+def test_fused_rows_on_aarch64(bits: int, tmp_path: Path, rng: np.random.Generator) -> None:
+    made, inputs, wanted = fused_bags(rng, bits)
+    backend = EmulatedBackend(tmp_path, "cortex-a76", target_cpu="cortex-a76")
+    (found,) = glow.compile(made, backend).run(None, dict(inputs))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
 
 
 def test_rows_with_scales_apart(rng: np.random.Generator) -> None:

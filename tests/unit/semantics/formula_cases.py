@@ -88,8 +88,8 @@ CASES: list[Case] = [
     ),
     (
         EmbeddingBagOp,
-        [((7, 3), F32), ((5,), I64), ((5,), F32), ((5,), I64)],
-        {"count": 3},
+        [((7, 3), F32), ((5,), I64), ((5,), F32), ((4,), I64)],
+        {},
     ),
     (ConvolutionOp, floats((2, 3, 7), (4, 3, 3), (4,)), windows(1, 2, (1, 0))),
     (ConvolutionOp, floats((1, 6, 7, 5), (4, 3, 3, 2), (4,)), windows(2, 1, (1, 0, 2, 1), 2)),
