@@ -359,7 +359,7 @@ def _as_loop(node: OnnxNode, subgraphs: Subgraphs, most: int | None) -> list[SSA
     results, count = add_loop(build, body, limit, states, given, going)
     if bound is None or bound > LIMIT:
         top = build.constant(np.array(limit, np.int32))
-        build.exceeded.append(Exceeded(build.op(LessOp, top, count), node.name))
+        build.verdicts.append(Exceeded(build.op(LessOp, top, count), node.name))
     stacked = results[len(states) :]
     if not exact or going is not None:
         for value in stacked:

@@ -19,8 +19,9 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import ModelError
-from .bodies import ConvertedBody
+from .bodies import ConvertedBody, erase_dead
 from .builder import GraphBuilder
+from .computed_indices import computed_ranges
 from .control_flow import CONTROL_FLOW
 from .counted import note_counted
 from .functions import Body, Functions, depends_on_types
@@ -343,12 +344,15 @@ class _Subgraphs:
     ) -> ConvertedBody:
         converter, build = self._converter, self._converter.builder
         block = Block(arg_types=types)
-        problems, exceeded = len(converter.problems), build.exceeded
-        build.exceeded = []
+        problems = len(converter.problems)
         try:
-            with build.inside(block):
+            with build.inside(block), build.apart():
                 results = self.run(graph, arguments(block.args))
-                flag = build.any_exceeded()
+                _expect_tensors(results)
+                limit = build.any_exceeded()
+                flags = [] if limit is None else [limit]
+                erase_dead(block, [*results, *(each.value for each in flags)])
+                verdicts = [*flags, *computed_ranges(build, results)]
         except Reported:
             if found := converter.problems[problems:]:
                 del converter.problems[problems:]
@@ -357,12 +361,12 @@ class _Subgraphs:
         except ModelError as error:
             # a branch that is not taken may be wrong for the shapes of these inputs
             raise Unsupported(str(error)) from error
-        finally:
-            build.exceeded = exceeded
-        for value in results:
-            if not isinstance(value.type, TensorType):
-                raise Unsupported("a sequence is the result of a body")
-        return ConvertedBody(block, results, flag)
+        return ConvertedBody(block, results, verdicts)
+
+
+def _expect_tensors(results: Sequence[SSAValue]) -> None:
+    if not all(isinstance(value.type, TensorType) for value in results):
+        raise Unsupported("a sequence is the result of a body")
 
 
 def _definition(proto: NodeProto, opsets: Mapping[str, int]) -> tuple[OpSchema | None, str, int]:
