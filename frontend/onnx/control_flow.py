@@ -316,6 +316,12 @@ def _rows_of_none(
 
 
 def _loop_body(node: OnnxNode, subgraphs: Subgraphs, states: Sequence[SSAValue]) -> ConvertedBody:
+    if not all(isinstance(v.type, TensorType) for v in states):
+        raise Unsupported(
+            "it carries a sequence, so its steps have to become nodes: their number must be known "
+            f"when the model is compiled, and at most {MOST_STEPS}"
+        )
+
     def arguments(given: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return [given[0], known_true(node.build), *given[1:]]
 

@@ -34,12 +34,13 @@ from .computed_indices import computed_ranges
 from .control_flow import LIMIT
 from .cut import cut
 from .functions import Functions
-from .graph import GraphConverter, Scope
+from .graph import GraphConverter
 from .inputs import check_symbols, input_types, real_inputs
 from .load import Model, load_model
 from .nested import part_name
 from .old_opsets import with_known_opset
 from .order import check_defined, live_nodes, sort_nodes
+from .scope import Scope
 from .stand_ins import declared_types
 from .weights import WeightReader
 
