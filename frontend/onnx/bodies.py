@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...glow_dialects.elements import tensor_type
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.control import IfOp, LoopOp, YieldOp
-from ...glow_dialects.glow.logic import OrOp
 from ...glow_dialects.glow.shape import BroadcastOp
-from .builder import Exceeded, GraphBuilder
+from .builder import Exceeded, GraphBuilder, Indices, Verdict
 from .problems import SizeNeeded, Unsupported
-
-FLAG = tensor_type(i1, [])
 
 
 @dataclass
@@ -26,8 +21,7 @@ class ConvertedBody:
 
     block: Block
     results: list[SSAValue]
-    exceeded: Exceeded | None
-    """The value that says whether a loop in it had too many steps; None if that cannot be."""
+    verdicts: list[Verdict]
 
     def types(self) -> list[Attribute]:
         """Returns the types of the results."""
@@ -45,20 +39,20 @@ def add_branch(
     for i, (a, b) in enumerate(zip(then, otherwise, strict=True)):
         if a != b:
             raise Unsupported(f"result {i} is {a} in one branch and {b} in the other")
-    found = [body.exceeded for body in bodies if body.exceeded is not None]
-    if found:
-        for body in bodies:
-            with build.inside(body.block):
-                flag = body.exceeded
-                body.results.append(build.splat(False, i1, []) if flag is None else flag.flag)
-        then.append(FLAG)
+    count = len(then)
+    found = [each for body in bodies for each in body.verdicts]
+    for body in bodies:
+        with build.inside(body.block):
+            for each in found:
+                own = any(each is one for one in body.verdicts)
+                nothing = None if own else build.splat_like(each.nothing, each.value)
+                body.results.append(each.value if nothing is None else nothing)
+    then += [each.value.type for each in found]
     outside = _finish(build, bodies)
     node = IfOp(condition, outside, then, [Region(body.block) for body in bodies])
     results = _added(build, node)
-    if found:
-        loops = ", ".join(each.loops for each in found)
-        build.exceeded.append(Exceeded(results.pop(), loops))
-    return results
+    build.verdicts += _of_values(found, results[count:])
+    return results[:count]
 
 
 def add_loop(
@@ -73,21 +67,41 @@ def add_loop(
     Returns the last carried values, with the stacked ones behind them, and the number of steps of a
     loop. The body yields the next condition if there is `going`.
     """
-    flag = body.exceeded
-    carried = list(carried)
-    if flag is not None:
-        # one more carried value
-        old = body.block.insert_arg(FLAG, 1 + len(carried))
+    found = [each for whole in body.verdicts if (each := _of_steps(whole, body.block, steps))]
+    first, carried = len(carried), list(carried)
+    for each in found:
+        old = body.block.insert_arg(each.value.type, 1 + len(carried))
         with build.inside(body.block):
             place = (going is not None) + len(carried)
-            body.results.insert(place, build.op(OrOp, old, flag.flag))
-        carried.append(build.splat(False, i1, []))
+            body.results.insert(place, build.op(each.together, old, each.value))
+        carried.append(build.splat_like(each.nothing, each.value))
     outside = _finish(build, [body])
     node = LoopOp(steps, carried, outside, Region(body.block), trips, going)
     *results, count = _added(build, node)
-    if flag is not None:
-        build.exceeded.append(Exceeded(results.pop(len(carried) - 1), flag.loops))
+    build.verdicts += _of_values(found, results[first : len(carried)])
+    del results[first : len(carried)]
     return results, count
+
+
+def _of_steps(verdict: Verdict, body: Block, steps: int) -> Verdict | None:
+    """
+    Returns a verdict in the body of a loop without indices that are the number of the step and in
+    their range for so many steps; None if nothing is left.
+    """
+    if isinstance(verdict, Exceeded):
+        return verdict
+    number = body.args[0]
+    left = [r for r in verdict.ranges if r.value is not number or not _includes(r, steps)]
+    return replace(verdict, ranges=left) if left else None
+
+
+def _includes(indices: Indices, steps: int) -> bool:
+    return max(indices.low) <= 0 and steps - 1 <= min(indices.high)
+
+
+def _of_values(verdicts: Sequence[Verdict], values: Sequence[SSAValue]) -> list[Verdict]:
+    """Returns verdicts that other values give."""
+    return [replace(each, value=v) for each, v in zip(verdicts, values, strict=True)]
 
 
 def erase_dead(block: Block, results: Collection[SSAValue]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.blob import BlobAttr
 from ...glow_dialects.elements import WORD, is_float, is_integer, num_elements, tensor_type
+from ...glow_dialects.glow.arithmetic import MaximumOp
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.generic import GenericOp
@@ -69,10 +70,31 @@ class Counted:
 class Exceeded:
     """The value that says whether a loop would have had more steps than it may have."""
 
-    flag: SSAValue
+    value: SSAValue
     """i1[]."""
     loops: str
     """The nodes of the loops."""
+    together: ClassVar[type[Node]] = OrOp
+    """The operator that makes one value of those of two steps."""
+    nothing: ClassVar[int] = False
+    """The number of a step that does not take place."""
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """The largest ones of indices, then those of `-1 - index`, and what they may be."""
+
+    value: SSAValue
+    """i64[2, places], where places is 1 or the size of the last dimension of the indices."""
+    ranges: Sequence[Indices]
+    together: ClassVar[type[Node]] = MaximumOp
+    """The operator that makes one value of those of two steps."""
+    nothing: ClassVar[int] = -(2**63)
+    """The number of a step that does not take place."""
+
+
+Verdict: TypeAlias = Exceeded | Extremes
+"""A value by which whoever runs the program tells whether its results are valid."""
 
 
 class GraphBuilder:
@@ -90,14 +112,25 @@ class GraphBuilder:
         all constants may be folded.
         """
         self.indices: list[Indices] = []
+        """The indices that nodes of the block take."""
         self.counted: dict[SSAValue, Counted] = {}
         """Values with a dimension that is not used as a whole."""
-        self.exceeded: list[Exceeded] = []
-        """The loops of the block that might have too many steps."""
+        self.verdicts: list[Verdict] = []
+        """Those of the branches and loops of the block."""
         self.random: SSAValue | None = None
         """The argument that random numbers follow from, if there are any."""
         self.randoms = 0
         """The number of nodes with random numbers."""
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Notes indices and verdicts in lists of their own meanwhile."""
+        outside = self.indices, self.verdicts
+        self.indices, self.verdicts = [], []
+        try:
+            yield
+        finally:
+            self.indices, self.verdicts = outside
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
@@ -137,10 +170,11 @@ class GraphBuilder:
 
     def any_exceeded(self) -> Exceeded | None:
         """Returns what says whether one of the loops of the block had too many steps."""
-        if not self.exceeded:
+        found = [each for each in self.verdicts if isinstance(each, Exceeded)]
+        if not found:
             return None
-        flags = [each.flag for each in self.exceeded]
-        loops = ", ".join(each.loops for each in self.exceeded)
+        flags = [each.value for each in found]
+        loops = ", ".join(each.loops for each in found)
         return Exceeded(self.reduce_pairwise(lambda a, b: self.op(OrOp, a, b), flags), loops)
 
     def add_constant(self, node: Node) -> SSAValue:

@@ -8,49 +8,69 @@ the extremes of the indices beside its outputs, and whoever runs it compares the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+import numpy as np
 from xdsl.dialects.builtin import i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ...glow_dialects.glow.activation import ClipOp
-from ...glow_dialects.glow.arithmetic import SubOp
+from ...glow_dialects.glow.arithmetic import RemOp, SubOp
 from ...glow_dialects.glow.indexing import ArgExtreme, TopIndicesOp
+from ...glow_dialects.glow.logic import LessOp, SelectOp
 from ...glow_dialects.glow.reduction import ReduceSumOp
-from .builder import GraphBuilder, Indices, shape, size
+from .builder import Extremes, GraphBuilder, Indices, known_array, shape, size
 
 _EXTREMES = "y[s, j] = max(i) (x[i, j] if s == 0 else -1 - x[i, j]) for s < 2"
 """The largest indices, then the largest ones of `-1 - index`, which never overflows."""
 
 
-def computed_ranges(
-    build: GraphBuilder, results: Collection[SSAValue]
-) -> Mapping[SSAValue, list[Indices]]:
+def computed_ranges(build: GraphBuilder, results: Collection[SSAValue]) -> list[Extremes]:
     """
-    Returns the extremes (i64[2, places]) of all indices that a graph computes, and what they may
-    be. Appends the nodes that compute them to the graph, which has these results and no dead nodes.
+    Returns the extremes of all indices that the block of `build` computes, which is a graph or the
+    body of a branch or loop, and of those in the bodies in it. Appends the nodes that compute them
+    to the block, which has these results and no dead nodes.
 
-    Not checked are indices in the body of a branch or loop, and those of which data decides how
-    many are used, because the others may be anything.
+    Of indices of which data decides how many are used, those are checked which are used.
     """
-    extremes: dict[tuple[SSAValue, int], SSAValue] = {}
-    found: dict[SSAValue, list[Indices]] = {}
+    found = [each for each in build.verdicts if isinstance(each, Extremes)]
+    found = [each for each in found if each.value.owner.parent is build.block]
     checked = [each for each in build.indices if _is_checked(build, each, results)]
+    ranges: dict[tuple[SSAValue, int], list[Indices]] = {}
     for each in (part for whole in checked for part in _parts(build, whole)):
-        value, places = each.value, len(each.low)
-        if (value, places) not in extremes:
-            rows = build.reshape(value, [size(value) // places, places])
-            rows = build.cast(rows, i64)
-            extremes[value, places] = build.formula(_EXTREMES, rows, shape=[2, places])
-        found.setdefault(extremes[value, places], []).append(each)
+        ranges.setdefault((each.value, len(each.low)), []).append(each)
+    for (value, places), all_of in ranges.items():
+        used = build.cast(_used(build, value), i64)
+        rows = build.reshape(used, [size(value) // places, places])
+        extremes = build.formula(_EXTREMES, rows, shape=[2, places])
+        found.append(Extremes(extremes, all_of))
     return found
 
 
 def _is_checked(build: GraphBuilder, of: Indices, results: Collection[SSAValue]) -> bool:
-    owner = of.value.owner
-    is_alive = owner.parent is build.block and (bool(of.value.uses) or of.value in results)
-    return is_alive and of.value not in build.counted and size(of.value) > 0 and not _is_within(of)
+    """Returns whether the block takes indices that are not known to be right."""
+    if isinstance(of.value.owner, Block) and build.block is build.graph:
+        return False  # an input of the model, which calls check
+    is_alive = of.value in results or any(u.operation.parent is build.block for u in of.value.uses)
+    is_open = size(of.value) > 0 and not _is_within(of)
+    return is_alive and is_open and (of.value not in build.counted or _may_be_zeros(of))
+
+
+def _may_be_zeros(of: Indices) -> bool:
+    is_alone = of.total is None and not of.ascending
+    return is_alone and max(of.low) <= 0 <= min(of.high)
+
+
+def _used(build: GraphBuilder, value: SSAValue) -> SSAValue:
+    """Returns indices with 0 in the place of those that are not used."""
+    if value not in build.counted:
+        return value
+    counted = build.counted[value]
+    along = [s if d == counted.axis else 1 for d, s in enumerate(shape(value))]
+    places = build.constant(np.arange(shape(value)[counted.axis], dtype=np.int32).reshape(along))
+    is_used = build.elementwise(LessOp, places, counted.count)
+    return build.elementwise(SelectOp, is_used, value, build.splat_like(0, value))
 
 
 def _is_within(of: Indices) -> bool:
@@ -63,6 +83,9 @@ def _is_within(of: Indices) -> bool:
             first, last = 0, shape(owner.input)[owner.call.int("axis")] - 1
         case ClipOp():
             first, last = owner.call.get("min"), owner.call.get("max")
+        case RemOp() if (divisor := known_array(owner.rhs)) is not None and divisor.all():
+            last = int(np.abs(divisor).max()) - 1
+            first = -last
         case _:
             return False
     return first is not None and last is not None and max(of.low) <= first and last <= min(of.high)

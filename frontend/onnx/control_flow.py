@@ -316,6 +316,12 @@ def _rows_of_none(
 
 
 def _loop_body(node: OnnxNode, subgraphs: Subgraphs, states: Sequence[SSAValue]) -> ConvertedBody:
+    if not all(isinstance(v.type, TensorType) for v in states):
+        raise Unsupported(
+            "it carries a sequence, so its steps have to become nodes: their number must be known "
+            f"when the model is compiled, and at most {MOST_STEPS}"
+        )
+
     def arguments(given: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return [given[0], known_true(node.build), *given[1:]]
 
@@ -359,7 +365,7 @@ def _as_loop(node: OnnxNode, subgraphs: Subgraphs, most: int | None) -> list[SSA
     results, count = add_loop(build, body, limit, states, given, going)
     if bound is None or bound > LIMIT:
         top = build.constant(np.array(limit, np.int32))
-        build.exceeded.append(Exceeded(build.op(LessOp, top, count), node.name))
+        build.verdicts.append(Exceeded(build.op(LessOp, top, count), node.name))
     stacked = results[len(states) :]
     if not exact or going is not None:
         for value in stacked:

@@ -16,10 +16,10 @@ from xdsl.ir import SSAValue
 from ...errors import CutNeededError, LoopNeededError, PartsNeededError, UnsupportedError
 from .builder import Counted, element, known_array, shape
 from .element_types import onnx_code
-from .graph import Scope
 from .load import Model
 from .order import live_nodes, sort_nodes, used_names
 from .parts import inputs_used, part_of
+from .scope import Scope
 from .separate_loop import separate_loop
 
 Inputs = Mapping[str, TensorType | None]

@@ -9,20 +9,21 @@ missing, since other problems may merely follow from the first one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, NodeProto
 from onnx.defs import OpSchema
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import ModelError
-from .bodies import ConvertedBody
+from .bodies import ConvertedBody, erase_dead
 from .builder import GraphBuilder
+from .computed_indices import computed_ranges
 from .control_flow import CONTROL_FLOW
 from .counted import note_counted
+from .empty import empty_results
 from .functions import Body, Functions, depends_on_types
 from .node import (
     CONTRIB,
@@ -44,74 +45,15 @@ from .problems import (
     Unsupported,
     some,
 )
+from .scope import Scope, Types
 from .signature import check_signature
 from .stand_ins import inferred_types
 from .weights import WeightReader
 
-Types = Mapping[str, TensorType]
 Inputs = Sequence[SSAValue | None]
 """Values of a node's inputs; None for those that are absent."""
 
-_LONGEST_NAME = 100
-"""Characters of an ONNX name that its SSA name shows."""
 _GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
-
-
-def sanitize(name: str) -> str:
-    """
-    Returns an SSA name made from an ONNX name, which may be any text.
-
-    The printer tells equal names apart by `_1`, `_2` and so on, so no name ends like that.
-    """
-    clean = re.sub(r"[^A-Za-z0-9_$.-]", "_", name[:_LONGEST_NAME])
-    plain = re.sub(r"(_\d+)+$", "", clean)
-    if re.match(r"[A-Za-z_$.-]", plain):
-        return plain
-    return re.sub(r"(_\d+)+$", "", f"v{clean.lstrip('_')}")
-
-
-class Scope:
-    """
-    The values of a graph or function by name.
-
-    A value that could not be converted, and for which there is no stand-in, is None. Initializers
-    become constants when they are first used.
-    """
-
-    def __init__(
-        self,
-        builder: GraphBuilder,
-        weights: WeightReader,
-        declared: Types,
-        outer: Scope | None = None,
-    ):
-        self.values: dict[str, SSAValue | None] = {}
-        self.initializers: dict[str, TensorProto] = {}
-        self.declared = declared
-        """Types that the model states for its values."""
-        self._builder = builder
-        self._weights = weights
-        self._outer = outer
-        """That of the graph around a subgraph, which sees its values."""
-
-    def find(self, name: str) -> SSAValue | None:
-        """
-        Returns the value called `name`.
-
-        Raises KeyError if there is none, ModelError or Unsupported for a bad initializer.
-        """
-        if name not in self.values and name in self.initializers:
-            self.values[name] = None  # should the next line raise
-            node = self._weights.constant(self.initializers[name], f"initializer {name!r}")
-            self.define(name, self._builder.initializer(node, name))
-        if name not in self.values and self._outer is not None:
-            return self._outer.find(name)
-        return self.values[name]
-
-    def define(self, name: str, value: SSAValue | None) -> None:
-        self.values[name] = value
-        if value is not None and value.name_hint is None:
-            value.name_hint = sanitize(name)
 
 
 class GraphConverter:
@@ -229,13 +171,21 @@ class GraphConverter:
         body = self.functions.body(proto, schema, inputs)
         if body is None:
             raise MissingOperator(_why_missing(proto, schema, opset))
-        return self._expand(body, proto, inputs, {**opsets, **body.opsets}, where)
+        return self._expand(body, proto, inputs, {**opsets, **body.opsets}, where, scope)
 
     def _converted(self, node: OnnxNode, convert: Converter) -> Inputs:
-        """Returns the results of a converter. Raises SizeNeeded as `note_counted` does."""
+        """
+        Returns the results of a converter; if it knows none without elements, these. Raises
+        SizeNeeded as `note_counted` does.
+        """
         build = self.builder
         before = build.block.last_op
-        results = _as_sequence(convert(node))
+        try:
+            results = _as_sequence(convert(node))
+        except (Unsupported, VerifyException, ModelError, ArithmeticError):
+            if found := empty_results(build, node):
+                return found
+            raise
         note_counted(build, before)
         if any(v in build.counted for v in node.inputs if v is not None) and not all(
             r in build.counted for r in results if r is not None
@@ -286,9 +236,12 @@ class GraphConverter:
         inputs: Inputs,
         opsets: Mapping[str, int],
         where: str,
+        around: Scope,
     ) -> Inputs:
         """Converts the body of a function in place of the node that calls it."""
-        scope = Scope(self.builder, self.weights, {})
+        # a graph that the node has becomes a part of the body, and still sees what is around it
+        captures = any(a.type in _GRAPHS for a in proto.attribute)
+        scope = Scope(self.builder, self.weights, {}, around if captures else None)
         scope.values = {
             name: value
             for name, value, used in zip(body.inputs, inputs, proto.input, strict=False)
@@ -343,12 +296,15 @@ class _Subgraphs:
     ) -> ConvertedBody:
         converter, build = self._converter, self._converter.builder
         block = Block(arg_types=types)
-        problems, exceeded = len(converter.problems), build.exceeded
-        build.exceeded = []
+        problems = len(converter.problems)
         try:
-            with build.inside(block):
+            with build.inside(block), build.apart():
                 results = self.run(graph, arguments(block.args))
-                flag = build.any_exceeded()
+                _expect_tensors(results)
+                limit = build.any_exceeded()
+                flags = [] if limit is None else [limit]
+                erase_dead(block, [*results, *(each.value for each in flags)])
+                verdicts = [*flags, *computed_ranges(build, results)]
         except Reported:
             if found := converter.problems[problems:]:
                 del converter.problems[problems:]
@@ -357,12 +313,12 @@ class _Subgraphs:
         except ModelError as error:
             # a branch that is not taken may be wrong for the shapes of these inputs
             raise Unsupported(str(error)) from error
-        finally:
-            build.exceeded = exceeded
-        for value in results:
-            if not isinstance(value.type, TensorType):
-                raise Unsupported("a sequence is the result of a body")
-        return ConvertedBody(block, results, flag)
+        return ConvertedBody(block, results, verdicts)
+
+
+def _expect_tensors(results: Sequence[SSAValue]) -> None:
+    if not all(isinstance(value.type, TensorType) for value in results):
+        raise Unsupported("a sequence is the result of a body")
 
 
 def _definition(proto: NodeProto, opsets: Mapping[str, int]) -> tuple[OpSchema | None, str, int]:

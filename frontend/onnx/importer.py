@@ -29,17 +29,18 @@ from ...glow_dialects.operator import text_of
 from ...wording import free_name
 from . import ops  # noqa: F401  (registers the converters)
 from .bodies import erase_dead
-from .builder import Counted, Exceeded, GraphBuilder, Indices
+from .builder import Counted, Exceeded, Extremes, GraphBuilder, Indices
 from .computed_indices import computed_ranges
 from .control_flow import LIMIT
 from .cut import cut
 from .functions import Functions
-from .graph import GraphConverter, Scope
+from .graph import GraphConverter
 from .inputs import check_symbols, input_types, real_inputs
 from .load import Model, load_model
 from .nested import part_name
 from .old_opsets import with_known_opset
 from .order import check_defined, live_nodes, sort_nodes
+from .scope import Scope
 from .stand_ins import declared_types
 from .weights import WeightReader
 
@@ -202,10 +203,10 @@ def _module(
     counted = [builder.counted.get(value) for value in outputs]
     counts = list(dict.fromkeys(each.count for each in counted if each is not None))
     limit = builder.any_exceeded()
-    flags = [] if limit is None else [limit.flag]
+    flags = [] if limit is None else [limit.value]
     erase_dead(block, [*outputs, *counts, *flags])
     extremes = computed_ranges(builder, [*outputs, *counts])
-    results = [*outputs, *counts, *extremes, *flags]
+    results = [*outputs, *counts, *(each.value for each in extremes), *flags]
     about = _with_extremes(_with_counts(names, counted, counts), extremes)
     block.add_op(ReturnOp(*results))
     function = FuncOp(
@@ -252,15 +253,15 @@ def _with_limit(
 
 
 def _with_extremes(
-    promised: ArrayAttr[DictionaryAttr], extremes: Mapping[SSAValue, Sequence[Indices]]
+    promised: ArrayAttr[DictionaryAttr], extremes: Sequence[Extremes]
 ) -> ArrayAttr[DictionaryAttr]:
     """Returns the attributes of results, of which the last ones are extremes of indices."""
     found, names = list(promised), _names_in(promised)
-    for ranges in extremes.values():
-        users = ", ".join(dict.fromkeys(r.user for r in ranges))
+    for each in extremes:
+        users = ", ".join(dict.fromkeys(r.user for r in each.ranges))
         name = free_name(f"extremes of indices of {users}", names)
         names.add(name)
-        checked = ArrayAttr([_range_attribute(each) for each in ranges])
+        checked = ArrayAttr([_range_attribute(one) for one in each.ranges])
         found.append(DictionaryAttr({"glow.name": StringAttr(name), "glow.ranges": checked}))
     return ArrayAttr(found)
 

@@ -99,7 +99,7 @@ class OnnxNode:
         self.inputs = list(inputs)
         self.build = build
         self.weights = weights
-        self._schema = schema
+        self.schema = schema
         self._attributes = {a.name: a for a in proto.attribute}
 
     @property
@@ -129,7 +129,7 @@ class OnnxNode:
 
     def input_name(self, index: int) -> str:
         """Returns the name that ONNX's definition gives to an input."""
-        formal = self._schema.inputs if self._schema is not None else ()
+        formal = self.schema.inputs if self.schema is not None else ()
         return formal[min(index, len(formal) - 1)].name if formal else f"#{index}"
 
     def known(self, index: int) -> np.ndarray | None:
@@ -183,9 +183,9 @@ class OnnxNode:
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
     def _schema_default(self, name: str) -> onnx.AttributeProto | None:
-        if self._schema is None or name not in self._schema.attributes:
+        if self.schema is None or name not in self.schema.attributes:
             return None
-        default = self._schema.attributes[name].default_value
+        default = self.schema.attributes[name].default_value
         return default if default.type else None
 
     def ints(self, name: str, default: Sequence[int] | None = None) -> list[int] | None:
@@ -205,7 +205,7 @@ class OnnxNode:
         """Raises Unsupported if one of these optional outputs is wanted."""
         for index in indices:
             if self.output_used(index):
-                outputs = self._schema.outputs if self._schema is not None else ()
+                outputs = self.schema.outputs if self.schema is not None else ()
                 name = outputs[index].name if index < len(outputs) else index
                 raise Unsupported(f"output {name!r} is used")
 

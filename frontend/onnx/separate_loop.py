@@ -19,11 +19,11 @@ from ...errors import UnsupportedError
 from ...wording import free_name
 from .builder import known_array
 from .control_flow import LIMIT
-from .graph import Scope
 from .load import Model
 from .node import node_label
 from .order import used_names
 from .parts import inputs_used, like, part_of
+from .scope import Scope
 
 
 @dataclass(frozen=True)

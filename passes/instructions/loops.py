@@ -98,7 +98,9 @@ class Body:
     def __init__(self):
         self.block = Block()
         self.reads: list[SSAValue] = []
-        """The views that are read; the block has one argument for each."""
+        """The views that are read."""
+        self.arguments: list[BlockArgument] = []
+        """The argument of the block for each view of `reads`."""
         self.writes: list[SSAValue] = []
         self.values: list[SSAValue] = []
         """The element to store in each view of `writes`."""
@@ -112,12 +114,13 @@ class Body:
             return self.values[at]
         at = _find(self.reads, view)
         if at is not None:
-            return self.block.args[at]
+            return self.arguments[at]
         number = _scalar_weight(view)
         if number is not None:
             return self._splat(number, _element(view))
         self.reads.append(view)
-        return self.block.insert_arg(_element(view), len(self.block.args))
+        self.arguments.append(self.block.insert_arg(_element(view), len(self.block.args)))
+        return self.arguments[-1]
 
     def store(self, view: SSAValue, value: SSAValue) -> None:
         at = _find(self.writes, view)
@@ -140,9 +143,10 @@ class Body:
             if not any(r.uses or r in stored for r in node.results):
                 node.detach()
                 node.erase()
-        for view, argument in zip(list(self.reads), list(self.block.args), strict=True):
+        for view, argument in zip(list(self.reads), list(self.arguments), strict=True):
             if not argument.uses and argument not in stored:
                 self.reads.remove(view)
+                self.arguments.remove(argument)
                 self.block.erase_arg(argument)
 
     def _splat(self, number: Attribute, element: Attribute) -> SSAValue:
@@ -180,8 +184,8 @@ class Body:
 
     def absorb_epilogue(self, op: OperatorInstruction) -> BlockArgument:
         """
-        Computes the epilogue of `op`, and returns the argument for the operator's result. It is the
-        last argument of the block and belongs to no view.
+        Computes the epilogue of `op`, and returns the argument for the operator's result, which
+        belongs to no view.
         """
         (dest,) = op.dests
         read = [dest, *op.extras] if op.inout is not None else [*op.extras]
@@ -224,7 +228,7 @@ class Body:
         """
         Returns the computation as one instruction; views that are read and written are `@inout`.
         """
-        arguments = dict(zip(self.reads, self.block.args, strict=True))
+        arguments = dict(zip(self.reads, self.arguments, strict=True))
         results = dict(zip(self.writes, self.values, strict=True))
         inouts: dict[SSAValue, SSAValue] = {}
         for view in self.writes:
@@ -242,9 +246,7 @@ class Body:
         Returns the instruction `op` with this computation, which writes one view, as its epilogue.
         """
         (dest,) = self.writes
-        # `result` is an argument that belongs to no view
-        others = [a for a in self.block.args if a is not result]
-        arguments = dict(zip(self.reads, others, strict=True))
+        arguments = dict(zip(self.reads, self.arguments, strict=True))
         at = _find(self.reads, dest)
         old = [] if at is None else [self.reads[at]]
         extras = [v for v in self.reads if v not in old]

@@ -113,3 +113,19 @@ def test_exported_norms_of_f64_compute_in_f64(rng: np.random.Generator) -> None:
     (want,) = glow.compile(graph, "interpreter")(*inputs)
     # the attribute epsilon is an f32; numbers near 100 would lose 1e-5 in f32
     np.testing.assert_allclose(np.asarray(found), want, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "interpreter"])
+def test_an_epilogue_with_an_operand_twice(backend: str, rng: np.random.Generator) -> None:
+    graph = parsed("""
+    func.func @main(%x: tensor<3x5xf32>, %w: tensor<5x7xf32>, %m: tensor<3x7xf32>)
+        -> tensor<3x7xf32> {
+      %p = glow.matmul %x, %w : (tensor<3x5xf32>, tensor<5x7xf32>) -> tensor<3x7xf32>
+      %y = glow.multiply_add %p, %m, %m
+        : (tensor<3x7xf32>, tensor<3x7xf32>, tensor<3x7xf32>) -> tensor<3x7xf32>
+      func.return %y : tensor<3x7xf32>
+    }
+    """)
+    x, w, m = (rng.standard_normal(s).astype(np.float32) for s in ((3, 5), (5, 7), (3, 7)))
+    (found,) = glow.compile(graph, backend=backend, cache=False)(x, w, m)
+    np.testing.assert_allclose(found, x @ w * m + m, rtol=1e-4, atol=1e-5)

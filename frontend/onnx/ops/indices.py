@@ -57,7 +57,8 @@ def expect_range(
     while isinstance(owner := value.owner, CastOp) or (
         len(low) == 1 and isinstance(owner, _ANYWHERE)
     ):
-        if element(owner.operands[0]) not in (i32, i64):
+        from_outside = owner.parent is not node.build.block
+        if from_outside or element(owner.operands[0]) not in (i32, i64):
             break
         value = owner.operands[0]
     node.build.indices.append(Indices(value, low, high, node.name, total, ascending))

@@ -261,3 +261,22 @@ func.func @not_reshaped(%x: memref<6x4xf32> {glow.qualifier = "in"}, %w: memref<
 // CHECK-NEXT: glow_inst.add @out %y, @in %r, @in %v
 // CHECK:      glow_inst.matmul @out %q, @in %x, @in %w :
 // CHECK-NEXT: glow_inst.relu @out %z, @in %s
+
+// -----
+
+// An epilogue reads an operand that an instruction has twice from one argument, beside the accumulator.
+
+func.func @twice(%x: memref<6x4xf32> {glow.qualifier = "in"}, %w: memref<4x8xf32> {glow.qualifier = "in"},
+    %m: memref<6x8xf32> {glow.qualifier = "in"}, %y: memref<6x8xf32> {glow.qualifier = "out"}) {
+  %p = glow_inst.alloc_activation : memref<6x8xf32>
+  glow_inst.matmul @out %p, @in %x, @in %w : memref<6x8xf32>, memref<6x4xf32>, memref<4x8xf32>
+  glow_inst.multiply_add @out %y, @in %p, @in %m, @in %m : memref<6x8xf32>, memref<6x8xf32>, memref<6x8xf32>, memref<6x8xf32>
+  glow_inst.dealloc_activation %p : memref<6x8xf32>
+  func.return
+}
+
+// CHECK:      func.func @twice(
+// CHECK-NEXT:   glow_inst.matmul @out %y, @in %x, @in %w {{.*}} epilogue @in %m : memref<6x8xf32> {
+// CHECK-NEXT:   ^bb0(%[[P:.*]]: f32, %[[M:.*]]: f32):
+// CHECK-NEXT:     %[[R:.*]] = glow.multiply_add %[[P]], %[[M]], %[[M]] : (f32, f32, f32) -> f32
+// CHECK-NEXT:     glow_inst.yield %[[R]] : f32

@@ -158,3 +158,91 @@ def test_a_program_from_the_cache_checks_computed_indices(tmp_path: Path):
         assert model.from_cache == restored
         with pytest.raises(IndexRangeError, match="Gather 'picks'"):
             model(X, np.array([0, 5, 1]))
+
+
+def picking_row(k: list[NodeProto], inputs: list[str], outputs: list[str]) -> onnx.GraphProto:
+    """Returns a body that computes `k`, and `t`: the sum of `s` and the row `k` of `x`."""
+    kinds = {"k": I64, "i": I64, "on": TensorProto.BOOL, "go": TensorProto.BOOL}
+    shapes = {"s": [5], "t": [5]}
+    nodes = [
+        *k,
+        helper.make_node("Gather", ["x", "k"], ["row"], name="picks"),
+        helper.make_node("Add", ["s", "row"], ["t"]),
+        helper.make_node("Identity", ["on"], ["go"]),
+    ]
+    infos = [
+        helper.make_tensor_value_info(v, kinds.get(v, TensorProto.FLOAT), shapes.get(v, []))
+        for v in (*inputs, *outputs)
+    ]
+    return helper.make_graph(nodes, "body", infos[: len(inputs)], infos[len(inputs) :])
+
+
+CONSTANTS = {"hundred": np.int64(100), "steps": np.int64(400), "s0": np.zeros(5, np.float32)}
+NUMBER_OF_STEP = helper.make_node("Identity", ["i"], ["k"])
+
+
+def looping(*k: NodeProto) -> onnx.ModelProto:
+    body = picking_row([*k], ["i", "on", "s"], ["go", "t"])
+    return network([helper.make_node("Loop", ["steps", "", "s0"], ["y"], body=body)], (), CONSTANTS)
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+def test_loops_check_the_indices_of_each_step(backend: str):
+    part = helper.make_node("Div", ["i", "hundred"], ["part"])
+    model = glow.compile(looping(part, helper.make_node("Add", ["n", "part"], ["k"])), backend)
+    assert "glow.loop" in str(model.stages["imported"])
+    expected = 100 * X.sum(0)
+    np.testing.assert_allclose(model(X, np.int64(0))[0], expected, rtol=1e-5)
+    for first, found in ((1, 4), (-5, -5)):
+        with pytest.raises(IndexRangeError, match=f"Gather 'picks'.* -4 to 3, found {found},"):
+            model(X, np.int64(first))
+    np.testing.assert_allclose(model(X, np.int64(0))[0], expected, rtol=1e-5)
+
+
+def test_the_number_of_a_step_that_cannot_be_wrong_costs_nothing():
+    rows = np.arange(2000, dtype=np.float32).reshape(400, 5)
+    large = looping(NUMBER_OF_STEP)
+    large.graph.node[0].attribute[0].g.node[1].input[0] = "rows"
+    large.graph.initializer.append(numpy_helper.from_array(rows, "rows"))
+    model = glow.compile(large, "interpreter")
+    assert "glow.ranges" not in str(model.stages["imported"])
+    np.testing.assert_allclose(model(X, np.int64(0))[0], rows.sum(0), rtol=1e-5)
+    with pytest.raises(IndexRangeError, match=r"Gather 'picks'.* -4 to 3, found 399,"):
+        glow.compile(looping(NUMBER_OF_STEP), "interpreter")(X, np.int64(0))
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+def test_a_branch_checks_its_indices_if_it_is_taken(backend: str):
+    own = helper.make_node("Identity", ["n"], ["k"])
+    taken = picking_row([own], [], ["t"])
+    del taken.node[-1]
+    other = helper.make_graph(
+        [helper.make_node("Neg", ["s"], ["t"])], "other", [], list(taken.output)
+    )
+    nodes = [
+        helper.make_node("ReduceSum", ["x", "zero"], ["s"], keepdims=0),
+        helper.make_node("Less", ["n", "hundred"], ["c"]),
+        helper.make_node("If", ["c"], ["y"], then_branch=taken, else_branch=other),
+    ]
+    made = network(nodes, (), {**CONSTANTS, "zero": np.array([0])})
+    model = glow.compile(made, backend)
+    np.testing.assert_allclose(model(X, np.int64(2))[0], X.sum(0) + X[2], rtol=1e-5)
+    np.testing.assert_allclose(model(X, np.int64(100))[0], -X.sum(0), rtol=1e-5)
+    with pytest.raises(IndexRangeError, match=r"Gather 'picks'.* -4 to 3, found 99,"):
+        model(X, np.int64(99))
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+def test_indices_of_which_data_decides_how_many_are_used_are_checked(backend: str):
+    nodes = [
+        helper.make_node("NonZero", ["n"], ["places"]),
+        helper.make_node("Squeeze", ["places", "zero"], ["k"]),
+        helper.make_node("Add", ["k", "two"], ["m"]),
+        helper.make_node("Gather", ["x", "m"], ["y"], name="picks"),
+    ]
+    made = network(nodes, (3,), {"zero": np.array([0]), "two": np.int64(2)})
+    model = glow.compile(made, backend)
+    np.testing.assert_array_equal(model(X, np.array([1, 1, 0]))[0], X[2:])
+    np.testing.assert_array_equal(model(X, np.array([0, 0, 0]))[0], X[4:])
+    with pytest.raises(IndexRangeError, match=r"Gather 'picks'.* -4 to 3, found 4,"):
+        model(X, np.array([0, 1, 1]))

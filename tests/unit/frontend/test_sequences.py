@@ -7,7 +7,7 @@ import pytest
 from glow.errors import ModelError, UnsupportedError
 from glow.frontend.onnx import import_onnx
 from glow.tests.unit.frontend.against_onnxruntime import check
-from onnx import NodeProto
+from onnx import NodeProto, TensorProto, helper
 
 from .models import model, node, value
 
@@ -49,3 +49,50 @@ def test_what_is_wrong_with_sequences():
         imported([node("SequenceLength", ["x"], ["y"])], ["y"], [2])
     with pytest.raises(UnsupportedError, match="the output 's' is a sequence"):
         imported([SPLIT], ["s"], [2, 3])
+
+
+def test_graphs_of_functions_see_values_outside(rng: np.random.Generator):
+    body = helper.make_graph(
+        [node("ReduceSum", ["e", "axes"], ["t"]), node("Mul", ["t", "scale"], ["u"])],
+        "body",
+        [value("e", None)],
+        [value("u", None)],
+    )
+    nodes = [
+        SPLIT,
+        node("Neg", ["x"], ["negative"]),
+        node("ReduceMax", ["negative"], ["scale"], keepdims=0),
+        node("SequenceMap", ["s"], ["sums"], body=body),
+        node("ConcatFromSequence", ["sums"], ["y"], axis=1),
+    ]
+    weights = {"sizes": np.array([1, 0, 4]), "axes": np.array([1])}
+    check(nodes, {"x": rng.standard_normal((3, 5)).astype(np.float32)}, weights)
+
+
+def appending(steps: int) -> list[NodeProto]:
+    """Returns a loop that appends a product to a sequence in each step, and joins the products."""
+    types = {"i": TensorProto.INT64, "on": TensorProto.BOOL, "go": TensorProto.BOOL}
+    infos = [value(n, [], t) for n, t in types.items()]
+    kept = [helper.make_tensor_sequence_value_info(n, TensorProto.FLOAT, None) for n in ("p", "q")]
+    inside = [
+        node("Cast", ["i"], ["f"], to=TensorProto.FLOAT),
+        node("Mul", ["x", "f"], ["m"]),
+        node("SequenceInsert", ["p", "m"], ["q"]),
+        node("Identity", ["on"], ["go"]),
+    ]
+    body = helper.make_graph(inside, "b", [*infos[:2], kept[0]], [infos[2], kept[1]])
+    return [
+        node("Constant", [], ["steps"], value_int=steps),
+        node("SequenceEmpty", [], ["none"]),
+        node("Loop", ["steps", "", "none"], ["s"], body=body, name="appends"),
+        node("ConcatFromSequence", ["s"], ["y"], axis=0),
+    ]
+
+
+def test_a_loop_that_carries_a_sequence_becomes_its_steps(rng: np.random.Generator):
+    x = rng.standard_normal((3, 5)).astype(np.float32)
+    made = model(appending(21), [value("x", [3, 5])], ["y"])
+    assert "glow.loop" not in str(import_onnx(made))
+    check(appending(21), {"x": x})
+    with pytest.raises(UnsupportedError, match=r"'appends': it carries a sequence, .* at most 256"):
+        import_onnx(model(appending(257), [value("x", [3, 5])], ["y"]))

@@ -1,0 +1,73 @@
+"""The values that the nodes of a graph or function see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from onnx import TensorProto
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from .builder import GraphBuilder
+from .weights import WeightReader
+
+Types = Mapping[str, TensorType]
+
+_LONGEST_NAME = 100
+"""Characters of an ONNX name that its SSA name shows."""
+
+
+def sanitize(name: str) -> str:
+    """
+    Returns an SSA name made from an ONNX name, which may be any text.
+
+    The printer tells equal names apart by `_1`, `_2` and so on, so no name ends like that.
+    """
+    clean = re.sub(r"[^A-Za-z0-9_$.-]", "_", name[:_LONGEST_NAME])
+    plain = re.sub(r"(_\d+)+$", "", clean)
+    if re.match(r"[A-Za-z_$.-]", plain):
+        return plain
+    return re.sub(r"(_\d+)+$", "", f"v{clean.lstrip('_')}")
+
+
+class Scope:
+    """
+    The values of a graph or function by name; None if there is not even a stand-in. Initializers
+    become constants when they are first used.
+    """
+
+    def __init__(
+        self,
+        builder: GraphBuilder,
+        weights: WeightReader,
+        declared: Types,
+        outer: Scope | None = None,
+    ):
+        self.values: dict[str, SSAValue | None] = {}
+        self.initializers: dict[str, TensorProto] = {}
+        self.declared = declared
+        """Types that the model states for its values."""
+        self._builder = builder
+        self._weights = weights
+        self._outer = outer
+        """That of the graph around a subgraph, which sees its values."""
+
+    def find(self, name: str) -> SSAValue | None:
+        """
+        Returns the value called `name`.
+
+        Raises KeyError if there is none, ModelError or Unsupported for a bad initializer.
+        """
+        if name not in self.values and name in self.initializers:
+            self.values[name] = None  # should the next line raise
+            node = self._weights.constant(self.initializers[name], f"initializer {name!r}")
+            self.define(name, self._builder.initializer(node, name))
+        if name not in self.values and self._outer is not None:
+            return self._outer.find(name)
+        return self.values[name]
+
+    def define(self, name: str, value: SSAValue | None) -> None:
+        self.values[name] = value
+        if value is not None and value.name_hint is None:
+            value.name_hint = sanitize(name)
