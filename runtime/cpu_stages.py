@@ -41,14 +41,6 @@ class CpuStages:
         """
         threads = self._options.threads
         build = "glow-build-nests" + (f"{{threads={threads}}}" if threads > 1 else "")
-        kernels = "glow-generate-loops"
-        alone = not self._options.timed and not self._options.sanitize
-        if self._options.timed:
-            kernels += f",glow-instrument-kernels{{threads={threads}}}"
-        if self._options.reports:
-            kernels += ",glow-report-outputs"
-        if self._options.sanitize:
-            kernels += ",glow-sanitize"
         schedule = "glow-schedule-nests"
         if self._schedules is not None:
             schedule += f'{{schedules="{self._schedules}"}}'
@@ -71,7 +63,7 @@ class CpuStages:
                 by_function=self._schedules is None,  # the file is read once
             ),
             *self._divided(),
-            Stage("kernels", kernels, bulky=True, by_function=alone),
+            self._kernels(),
             Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True, by_function=True),
         )
 
@@ -88,6 +80,18 @@ class CpuStages:
             return ()
         divide = f"glow-divide-nests{{threads={threads}}}"
         return (Stage("divided", divide, bulky=True, by_function=True),)
+
+    def _kernels(self) -> Stage:
+        """Returns the stage that generates loops; what is asked for besides needs whole programs."""
+        options = self._options
+        whole = {
+            f"glow-instrument-kernels{{threads={options.threads}}}": options.timed,
+            "glow-report-outputs": options.reports,
+            "glow-sanitize": options.sanitize,
+        }
+        further = [name for name, wanted in whole.items() if wanted]
+        pipeline = ",".join(["glow-generate-loops", *further])
+        return Stage("kernels", pipeline, bulky=True, by_function=not further)
 
     def optimized(self) -> Sequence[Stage]:
         """

@@ -38,9 +38,9 @@ def test_functions_by_themselves_are_those_of_the_whole_stage(threads: int):
     assert len(parts) == stages.functions
 
 
-@pytest.mark.parametrize("options", [{"timed": True}, {"sanitize": True}])
-def test_passes_on_whole_programs_are_not_streamed(options: dict):
-    stages = CpuBackend(**options).stages()
+@pytest.mark.parametrize("option", ["timed", "reports", "sanitize"])
+def test_passes_on_whole_programs_are_not_streamed(option: str):
+    stages = CpuBackend(**{option: True}).stages()
     whole = [s.name for s in stages if s.bulky and not s.by_function]
     assert whole == ["nests", "kernels"]
 
