@@ -82,7 +82,7 @@ class CpuStages:
         return (Stage("divided", divide, bulky=True, by_function=True),)
 
     def _kernels(self) -> Stage:
-        """Returns the stage that generates loops; what is asked for besides needs whole programs."""
+        """Returns the stage that generates loops. Further passes on request need whole programs."""
         options = self._options
         whole = {
             f"glow-instrument-kernels{{threads={options.threads}}}": options.timed,

@@ -7,6 +7,7 @@ The processes add up their gradients by `torch.distributed` with its backend glo
 
 from __future__ import annotations
 
+import atexit
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import timedelta
@@ -74,6 +75,7 @@ class Processes:
             limit = timedelta(seconds=timeout)
             try:
                 distributed.init_process_group("gloo", timeout=limit)
+                atexit.register(self._leave)
             except (ValueError, RuntimeError) as e:
                 raise GlowError(
                     f"the processes of the training did not come together: {e}; start them with "
@@ -156,13 +158,16 @@ class Processes:
         try:
             return action()
         except RuntimeError as e:
-            # else threads of gloo may abort this process when it ends
-            if self._distributed.is_initialized():
-                self._distributed.destroy_process_group()
+            self._leave()
             raise GlowError(
                 f"another process of the training has ended or does not answer: {e}; start all of "
                 "them again, which continue from the last checkpoint"
             ) from e
+
+    def _leave(self) -> None:
+        """Ends the threads of gloo, which else may abort this process when it ends."""
+        if self._distributed.is_initialized():
+            self._distributed.destroy_process_group()
 
 
 class _Buckets:

@@ -25,6 +25,13 @@ _FLAG = IntegerAttr.constr(i1)
 _FALSE = IntegerAttr(0, i1)
 
 
+def factor_indices(call: Call) -> tuple[str, str]:
+    """Returns the indices of both factors of a product of matrices, in a formula."""
+    left = "b.., t, i" if call.get("transpose_lhs") else "b.., i, t"
+    right = "b.., j, t" if call.get("transpose_rhs") else "b.., t, j"
+    return left, right
+
+
 @irdl_op_definition
 class MatMulOp(Structured):
     """
@@ -45,9 +52,8 @@ class MatMulOp(Structured):
 
     @classmethod
     def formula_of(cls, call: Call) -> str:
-        left = "t, i" if call.get("transpose_lhs") else "i, t"
-        right = "j, t" if call.get("transpose_rhs") else "t, j"
-        return f"result[b.., i, j] = sum(t) lhs[b.., {left}] * rhs[b.., {right}]"
+        left, right = factor_indices(call)
+        return f"result[b.., i, j] = sum(t) lhs[{left}] * rhs[{right}]"
 
     @classmethod
     def check(cls, call: Call) -> None:

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..glow.base import AcceptsEpilogue
+from ..glow.matrix import factor_indices
 from ..glow.structured import Structured
 from ..operator import Call
 
@@ -41,11 +42,8 @@ class RoundedMatMulOp(Structured):
 
     @classmethod
     def formula_of(cls, call: Call) -> str:
-        left = "t, i" if call.get("transpose_lhs") else "i, t"
-        right = "j, t" if call.get("transpose_rhs") else "t, j"
-        return (
-            f"result[b.., i, j] = sum(t) f32(bf16(lhs[b.., {left}])) * f32(bf16(rhs[b.., {right}]))"
-        )
+        left, right = factor_indices(call)
+        return f"result[b.., i, j] = sum(t) f32(bf16(lhs[{left}])) * f32(bf16(rhs[{right}]))"
 
     @classmethod
     def result_element(cls, call: Call) -> Attribute:
