@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 from glow.context import make_context
-from glow.tests.support.seeds import numbered
+from glow.tests.support.seeds import shared_generator
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -26,7 +26,8 @@ def graph(text: str = GRAPH) -> ModuleOp:
 
 def small_network(seed: int) -> onnx.ModelProto:
     """Returns a convolution, a pool and a fully connected layer, with a symbolic batch size."""
-    rng = numbered(seed)
+    # modules share what they compute of a network
+    rng = shared_generator(f"small network {seed}")
     weights = {
         "w": rng.standard_normal((8, 3, 3, 3)).astype(np.float32) / 5,
         "b": rng.standard_normal(8).astype(np.float32),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from glow.context import make_context
 from glow.quantization.profiling import optimized_graph
-from glow.tests.support.seeds import numbered
+from glow.tests.support.seeds import shared_generator
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -38,7 +38,8 @@ func.func @main(%x: !x {{glow.name = "x"}})
 
 
 def network(batch: int = 2, seed: int = 0) -> ModuleOp:
-    rng = numbered(seed)
+    # modules share what they compute of a network
+    rng = shared_generator(f"image network {seed}")
     weights = {
         name: str((rng.standard_normal(shape) * 0.3).astype(np.float32).tolist())
         for name, shape in (("w1", (5, 3, 3, 3)), ("w2", (5, 5, 1, 1)), ("w3", (4, 60)))
