@@ -24,7 +24,7 @@ def embedding_bag(k: Kernel) -> None:
     element = compute_type(k.element)
     b, c = Dim("b", k.result.shape[0]), Dim("c", data.shape[1])
     bag = _Bag(k, b)
-    products = total(Combine.ADD, element, bag.of_row(c), bag.weight)
+    products = total(Combine.ADD, element, bag.of_row(c), bag.factor)
     k.reduce([b, c], [bag.t], products, [b, c], value=convert(X, k.element), range=bag.range)
 
 
@@ -40,7 +40,7 @@ def fused_embedding_bag(k: Kernel) -> None:
     factors = f16 if k.call.get("half") else f32
     scale = bag.of_row(size, factors)
     offset = bag.of_row(size + element_bytes(factors), factors)
-    reads = (bag.of_row(c), scale, offset, bag.weight)
+    reads = (bag.of_row(c), scale, offset, bag.factor)
     number, s, o, w = arguments(4)
     s, o = (convert(a, f32) * w for a in (s, o))
     if per == 1:
@@ -55,12 +55,12 @@ def fused_embedding_bag(k: Kernel) -> None:
         k.map((), masks[[i]], (), Expr.constant((2**bits - 1) << (bits * i), i32))
     number, s, w, mask = arguments(4)
     there = convert(apply(Primitive.AND, convert(number, i32), mask), f32)
-    reads = (bag.of_row(c), scale, bag.weight, masks[[part]])
+    reads = (bag.of_row(c), scale, bag.factor, masks[[part]])
     value = Body((there * (convert(s, f32) * w),), (f32,))
     offsets = Body((convert(X, f32) * Y,), (f32,))
     sums = k.scratch((per, size), f32)
     with k.repeat(b):
-        _sum(k, bag, (), shift[()], Reduction(Combine.ADD, f32, (offset, bag.weight), offsets))
+        _sum(k, bag, (), shift[()], Reduction(Combine.ADD, f32, (offset, bag.factor), offsets))
         _sum(k, bag, (part, c), sums[[part, c]], Reduction(Combine.ADD, f32, reads, value))
         places = [[b, affine(c) * per + i] for i in range(per)]
         start, *given = arguments(per + 1)
@@ -83,8 +83,8 @@ class _Bag:
         self.t = Dim("t", indices.shape[0])
         """The number of an index, of all bags."""
         self.range = Range(self.t, offsets[[b]], offsets[[affine(b) + 1]])
-        self.weight = weights[[self.t if weights.shape == indices.shape else 0]]
-        """The weight of the index."""
+        self.factor = weights[[self.t if weights.shape == indices.shape else 0]]
+        """What the row is multiplied with."""
         self._data = data
         self._row = Indirect(indices[[self.t]], data.shape[0], data.strides[0])
 
