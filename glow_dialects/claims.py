@@ -25,11 +25,12 @@ from enum import StrEnum
 from math import frexp
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute
 
 from .elements import is_float, is_unsigned
 from .glow.base import Node
+from .integers import short_name
 from .operator import Call, element_of
 from .quant import QuantizedType
 
@@ -124,9 +125,7 @@ class Elements:
 
 
 def _name(pattern: Pattern) -> str:
-    if isinstance(pattern, IntegerType) and pattern.signedness.data is Signedness.UNSIGNED:
-        return f"u{pattern.width.data}"
-    return str(pattern)
+    return short_name(pattern) if isinstance(pattern, IntegerType) else str(pattern)
 
 
 def _pairs(

@@ -19,18 +19,17 @@ from xdsl.dialects.builtin import (
     MemRefType,
     NoneAttr,
     ReducedPrecisionFloatType,
-    Signedness,
     StridedLayoutAttr,
     TensorType,
     f32,
     f64,
-    i1,
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from .dims import symbolic_shape, with_symbols
 from .extents import Extent
+from .integers import integer_range, is_unsigned_integer, u32
 from .quant import QuantizedType
 
 _DENSE = NoneAttr()
@@ -39,7 +38,7 @@ FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 """The floats that operators compute on."""
 _BYTE = 8
 """Bits of the smallest element in memory."""
-WORD = IntegerType(32, Signedness.UNSIGNED)
+WORD = u32
 """The element type of bit patterns: unsigned words of 32 bits."""
 
 
@@ -92,19 +91,12 @@ def is_unsigned(element: Attribute) -> bool:
     those of unsigned types, and i1.
     """
     stored = storage_type(element)
-    if not isinstance(stored, IntegerType):
-        return False
-    return stored == i1 or stored.signedness.data is Signedness.UNSIGNED
+    return isinstance(stored, IntegerType) and is_unsigned_integer(stored)
 
 
 def stored_values(element: Attribute) -> tuple[int | float, int | float]:
     """Returns the smallest and the largest value of an element type; infinities for floats."""
-    if not isinstance(element, IntegerType):
-        return (-inf, inf)
-    width = element.width.data
-    if is_unsigned(element):
-        return (0, 2**width - 1)
-    return (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+    return integer_range(element) if isinstance(element, IntegerType) else (-inf, inf)
 
 
 def element_bytes(element: Attribute) -> int:

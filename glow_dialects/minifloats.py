@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
     FloatSemantics,
     IntegerType,
     ReducedPrecisionFloatType,
-    Signedness,
     f32,
     f64,
     i32,
@@ -30,9 +29,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from .elements import is_minifloat
+from .integers import u8
 from .scalar import Expr, Operand, Primitive, apply, bitcast, convert, select
 
-CODE = IntegerType(8, Signedness.UNSIGNED)
+CODE = u8
 """The integer that a minifloat is in memory."""
 ROUNDINGS = ("up", "down", "nearest")
 """

@@ -29,15 +29,9 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from .integers import integer_range, of_short_name, short_name
+
 _MAX_STORAGE_BITS = 32
-
-
-def storage_range(storage: IntegerType) -> tuple[int, int]:
-    """Returns the smallest and largest value of a storage type; signless types are signed."""
-    width = storage.width.data
-    if storage.signedness.data is Signedness.UNSIGNED:
-        return 0, 2**width - 1
-    return -(2 ** (width - 1)), 2 ** (width - 1) - 1
 
 
 def _float_literal(value: float) -> str:
@@ -79,7 +73,7 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
     ):
         scales = [scale] if isinstance(scale, float | int) else list(scale)
         points = [zero_point] * len(scales) if isinstance(zero_point, int) else list(zero_point)
-        low, high = storage_bounds or storage_range(storage)
+        low, high = storage_bounds or integer_range(storage)
         numbers = {p: IntAttr(p) for p in set(points)}
         super().__init__(
             storage,
@@ -118,7 +112,7 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
         self._verify_scales()
 
     def _verify_storage(self) -> None:
-        low, high = storage_range(self.storage)
+        low, high = integer_range(self.storage)
         if self.storage.signedness.data is Signedness.SIGNED:
             raise VerifyException(f"expected a storage type such as i8 or u8, found {self.storage}")
         if not 1 < self.storage.width.data <= _MAX_STORAGE_BITS:
@@ -152,10 +146,9 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            unsigned = self.storage.signedness.data is Signedness.UNSIGNED
-            printer.print_string(f"{'u' if unsigned else 'i'}{self.storage.width.data}")
+            printer.print_string(short_name(self.storage))
             bounds = (self.storage_min.data, self.storage_max.data)
-            if bounds != storage_range(self.storage):
+            if bounds != integer_range(self.storage):
                 printer.print_string(f"<{bounds[0]}:{bounds[1]}>")
             printer.print_string(":")
             printer.print_attribute(self.expressed)
@@ -173,7 +166,7 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
         start = parser.pos
         with parser.in_angle_brackets():
             storage = _parse_storage(parser)
-            low, high = storage_range(storage)
+            low, high = integer_range(storage)
             if parser.parse_optional_punctuation("<"):
                 low = parser.parse_integer()
                 parser.parse_punctuation(":")
@@ -210,10 +203,9 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
 
 def _parse_storage(parser: AttrParser) -> IntegerType:
     name = parser.parse_identifier(" for the storage type")
-    if name[0] not in "iu" or not name[1:].isdigit():
+    if (found := of_short_name(name)) is None:
         parser.raise_error(f"expected a storage type such as i8 or u8, found {name}")
-    signedness = Signedness.UNSIGNED if name[0] == "u" else Signedness.SIGNLESS
-    return IntegerType(int(name[1:]), signedness)
+    return found
 
 
 def _parse_entry(parser: AttrParser) -> tuple[float, int]:

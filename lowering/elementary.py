@@ -30,8 +30,9 @@ from dataclasses import dataclass
 from math import inf, nan, sqrt
 from struct import pack, unpack
 
-from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i32
+from xdsl.dialects.builtin import f32, f64, i32
 
+from ..glow_dialects.integers import u32, u64
 from ..glow_dialects.scalar import (
     Expr,
     Operand,
@@ -43,7 +44,6 @@ from ..glow_dialects.scalar import (
     select,
 )
 
-_U32, _U64 = (IntegerType(bits, Signedness.UNSIGNED) for bits in (32, 64))
 _SIGN = 1 << 31
 """The sign bit of an f32."""
 
@@ -109,8 +109,8 @@ def _absolute(a: Expr) -> Expr:
 
 def _with_sign_of(magnitude: Expr, x: Expr) -> Expr:
     """Returns a float that is not negative, with the sign of `x`."""
-    sign = _both(bitcast(x, _U32), _SIGN)
-    return bitcast(apply(Primitive.OR, bitcast(magnitude, _U32), sign), f32)
+    sign = _both(bitcast(x, u32), _SIGN)
+    return bitcast(apply(Primitive.OR, bitcast(magnitude, u32), sign), f32)
 
 
 def _scaled(p: Expr, n: Expr) -> Expr:
@@ -253,7 +253,7 @@ class Elementary:
         subnormal = x < _SMALLEST_NORMAL
         scaled = select(subnormal, x * 2.0**23, x)
         # x = 2**e * m with m between sqrt(1/2) and sqrt(2); e is biased by 127
-        bits = bitcast(scaled, _U32)
+        bits = bitcast(scaled, u32)
         biased = apply(Primitive.SHIFT_RIGHT, bits + (one - _bits32(sqrt(0.5))), 23)
         m = bitcast(bits - _shift_left(biased, 23) + one, f32)
         exponent = bitcast(biased + _bits32(2.0**23), f32)
@@ -312,8 +312,8 @@ class Elementary:
         # the sine of |x| gets the sign of x, so that the sine of -0 is -0
         sine, cosine, n = self._quadrant(_absolute(x))
         result = _flip(select(_is_even(n), sine, cosine), n)
-        sign = _both(bitcast(x, _U32), _SIGN)
-        return bitcast(apply(Primitive.XOR, bitcast(result, _U32), sign), f32)
+        sign = _both(bitcast(x, u32), _SIGN)
+        return bitcast(apply(Primitive.XOR, bitcast(result, u32), sign), f32)
 
     def cos(self, x: Expr) -> Expr:
         """Returns the cosine for |x| up to `SIN_COS_LIMIT`."""
@@ -364,7 +364,7 @@ def _log2_f64(a: Expr) -> Expr:
     Returns the binary logarithm in f64 of an f32 that is not negative; its error is below 2**-40.
     """
     one = _bits64(1.0)
-    bits = bitcast(a, _U64)
+    bits = bitcast(a, u64)
     biased = apply(Primitive.SHIFT_RIGHT, bits + (one - _bits64(sqrt(0.5))), 52)
     m = bitcast(bits - _shift_left(biased, 52) + one, f64)
     e = bitcast(biased + _bits64(2.0**52), f64) - (2.0**52 + 1023)
@@ -381,5 +381,5 @@ def _exp2_f64(t: Expr) -> Expr:
     shifted = t + _ROUND_F64
     r = t - (shifted - _ROUND_F64)
     # the low bits of `shifted` hold the exponent; the shift drops all others
-    power = _shift_left(bitcast(shifted, _U64), 52)
-    return bitcast(bitcast(_polynomial(r, _EXP2_F64), _U64) + power, f64)
+    power = _shift_left(bitcast(shifted, u64), 52)
+    return bitcast(bitcast(_polynomial(r, _EXP2_F64), u64) + power, f64)

@@ -16,7 +16,8 @@ from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import Attribute
 
 from ..errors import QuantizationError
-from ..glow_dialects.quant import QuantizedType, storage_range
+from ..glow_dialects.integers import integer_range
+from ..glow_dialects.quant import QuantizedType
 from ..table import Table
 from ..wording import counted
 from .histogram import DEFAULT_BINS, Histogram
@@ -243,7 +244,7 @@ def mean_squared_error(h: Histogram, target: Target) -> Range:
     def best(ranges: list[Range]) -> Range:
         lows, highs = np.array([r.low for r in ranges]), np.array([r.high for r in ranges])
         storage, scales, points = schema_of(target.schema)(lows, highs, target.storage)
-        bottom, top = storage_range(storage)
+        bottom, top = integer_range(storage)
         losses = [
             squared_error(h.counts, edges, scale, bottom - point, top - point)
             for scale, point in zip(scales.tolist(), points.tolist(), strict=True)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerType, Signedness, f32, i32
+from xdsl.dialects.builtin import IntegerType, f32, i32
 from xdsl.ir import Attribute, SSAValue
 
 from ..errors import QuantizationError
@@ -34,6 +34,7 @@ from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.logic import CastOp, EqualOp, SelectOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ..glow_dialects.glow.reduction import ReduceMaxOp, ReduceMinOp
+from ..glow_dialects.integers import u8
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..passes.graph.rewriting import Build, replace_node
 from ..passes.visited_operation import each
@@ -41,7 +42,6 @@ from ..semantics.arrays import constant_of, constant_reader, lazy_constant
 from .calibration import calibrate_weights
 from .schemas import quantize_array
 
-_U8 = IntegerType(8, Signedness.UNSIGNED)
 _LEVELS = 255.0
 
 
@@ -148,7 +148,7 @@ def _quantized(x: SSAValue, build: Build) -> tuple[SSAValue, SSAValue, SSAValue]
     moved = build(AddOp, steps, build.broadcast(point, shape))
     top = build.splat(_LEVELS, moved.type)
     limited = build(MinimumOp, build(MaximumOp, moved, build.splat(0.0, moved.type)), top)
-    return _cast(build, limited, _U8), scale, _cast(build, point, i32)
+    return _cast(build, limited, u8), scale, _cast(build, point, i32)
 
 
 def _cast(build: Build, value: SSAValue, element: Attribute) -> SSAValue:

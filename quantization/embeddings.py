@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerType, Signedness, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from ..errors import QuantizationError
@@ -23,6 +23,7 @@ from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.logic import AndOp, CastOp, ShiftRightOp
 from ..glow_dialects.glow.shape import ConcatOp, GatherOp, SliceOp
+from ..glow_dialects.integers import u8
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..passes.graph.rewriting import Build, replace_node
 from ..passes.visited_operation import each
@@ -30,7 +31,7 @@ from ..semantics.arrays import constant_reader, lazy_constant
 from .calibration import calibrate_rows
 
 BITS: Mapping[str, int] = {"u8": 8, "u4": 4}
-_BYTE = IntegerType(8, Signedness.UNSIGNED)
+_BYTE = u8
 _LEAST_COLUMNS = 8
 """The least width of a table. In narrower tables, scales and offsets would be the larger part."""
 

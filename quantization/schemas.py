@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32
+from xdsl.dialects.builtin import IntegerType, TensorType, f32
 from xdsl.ir import Attribute
 
 from ..errors import QuantizationError
 from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
+from ..glow_dialects.integers import integer_range, short_name, u32, unsigned
 from ..glow_dialects.operator import Call
-from ..glow_dialects.quant import QuantizedType, storage_range
+from ..glow_dialects.quant import QuantizedType
 from ..semantics import evaluate, numpy_dtype
 from ..table import Table
 from ..wording import counted
@@ -33,12 +34,10 @@ SMALLEST_SCALE = float(np.finfo(np.float32).tiny)
 LARGEST_SCALE = float(np.finfo(np.float32).max)
 
 STORAGES = {
-    f"{'u' if unsigned else 'i'}{width}": IntegerType(
-        width, Signedness.UNSIGNED if unsigned else Signedness.SIGNLESS
-    )
+    short_name(t): t
     for width in (4, 8, 16, 32)
-    for unsigned in (False, True)
-    if not (unsigned and width == 32)
+    for t in (IntegerType(width), unsigned(width))
+    if t != u32
 }
 """Storage types by name: i4 u4 i8 u8 i16 u16 i32."""
 
@@ -77,7 +76,7 @@ def asymmetric(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Par
     Returns the range on all stored numbers; the zero point is moved to the nearest integer (Jacob
     et al., equation 1).
     """
-    bottom, top = storage_range(storage)
+    bottom, top = integer_range(storage)
     scales = _scales((highs - lows) / (top - bottom))
     points = np.clip(np.rint(bottom - lows / scales), bottom, top).astype(np.int64)
     return storage, scales, np.where(lows == highs, max(0, bottom), points)
@@ -103,7 +102,7 @@ def symmetric_uint8(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -
     if (lows < 0).any() or storage.width.data > 8:
         return symmetric(lows, highs, storage)
     unsigned = STORAGES[f"u{storage.width.data}"]
-    scales = _scales(highs / storage_range(unsigned)[1])
+    scales = _scales(highs / integer_range(unsigned)[1])
     return unsigned, scales, np.zeros(len(highs), np.int64)
 
 
@@ -121,7 +120,7 @@ def power_of_two(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> P
 
 
 def _symmetric(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Parameters:
-    bottom, top = storage_range(storage)
+    bottom, top = integer_range(storage)
     point = (bottom + top + 1) // 2
     scales = np.maximum(-lows, highs) / (top - point)
     return storage, scales, np.full(len(scales), point, np.int64)

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     MemRefType,
-    Signedness,
     TensorType,
     bf16,
     f8E3M4,
@@ -39,6 +38,7 @@ from ..glow_dialects.blob import BlobAttr
 from ..glow_dialects.dims import is_symbolic
 from ..glow_dialects.elements import is_minifloat, is_unsigned, storage_type, tensor_type
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
+from ..glow_dialects.integers import unsigned
 from ..glow_dialects.python_values import to_python
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -71,8 +71,8 @@ _FLOAT_TYPES = {dtype: element for element, dtype in _FLOAT_DTYPES.items()}
 _NARROW_DTYPES: dict[Attribute, np.dtype] = {
     IntegerType(2): np.dtype(ml_dtypes.int2),
     IntegerType(4): np.dtype(ml_dtypes.int4),
-    IntegerType(2, Signedness.UNSIGNED): np.dtype(ml_dtypes.uint2),
-    IntegerType(4, Signedness.UNSIGNED): np.dtype(ml_dtypes.uint4),
+    unsigned(2): np.dtype(ml_dtypes.uint2),
+    unsigned(4): np.dtype(ml_dtypes.uint4),
 }
 _NARROW_TYPES = {dtype: element for element, dtype in _NARROW_DTYPES.items()}
 
@@ -127,8 +127,8 @@ def element_type(dtype: np.dtype | type) -> Attribute:
     if dtype.kind == "b":
         return IntegerType(1)
     if dtype.kind in "iu":
-        signedness = Signedness.UNSIGNED if dtype.kind == "u" else Signedness.SIGNLESS
-        return IntegerType(dtype.itemsize * 8, signedness)
+        width = dtype.itemsize * 8
+        return unsigned(width) if dtype.kind == "u" else IntegerType(width)
     raise VerifyException(f"expected a dtype of floats, integers or truth values, found {dtype}")
 
 

@@ -14,7 +14,7 @@ from ..glow_dialects.glow.arithmetic import MaximumOp, MinimumOp, MulOp, RoundEv
 from ..glow_dialects.glow.logic import EqualOp, SelectOp
 from ..glow_dialects.glow.quantization import FakeQuantizeOp
 from ..glow_dialects.glow.reduction import ReduceMaxOp, ReduceMinOp
-from ..glow_dialects.quant import storage_range
+from ..glow_dialects.integers import integer_range
 from ..nn.functions import concat
 from ..nn.tensor import Tensor, elementwise
 from ..quantization.schemas import LARGEST_SCALE, SMALLEST_SCALE, ZERO_SCALE
@@ -40,7 +40,7 @@ def moved_range(old: Tensor, new: Tensor, momentum: float) -> Tensor:
 
 def asymmetric(found: Tensor, storage: IntegerType) -> tuple[Tensor, Tensor]:
     """Returns the scale and the zero point for a range f32[2], f32[1] both."""
-    graph, (bottom, top) = found.graph, storage_range(storage)
+    graph, (bottom, top) = found.graph, integer_range(storage)
     wide = found.cast("float64")
     low = elementwise(MinimumOp, wide.slice([0], [1]), 0.0)
     high = elementwise(MaximumOp, wide.slice([1], [1]), 0.0)
@@ -59,7 +59,7 @@ def symmetric(weights: Tensor, storage: IntegerType, axis: int | None) -> Tensor
     axes = [a for a in range(weights.rank) if a != axis]
     low, high = (weights.graph.node(op, weights, axes=axes) for op in (ReduceMinOp, ReduceMaxOp))
     largest = elementwise(MaximumOp, high, -low).reshape(-1).cast("float64")
-    return _scale(largest / storage_range(storage)[1])[0]
+    return _scale(largest / integer_range(storage)[1])[0]
 
 
 def product_scale(activation: Tensor, weights: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ def fake_quantized(
     x: Tensor, scale: Tensor, zero_point: Tensor, storage: IntegerType, axis: int | None = None
 ) -> Tensor:
     """Returns x rounded to quantized numbers, with one scale or one for each index of an axis."""
-    least, greatest = storage_range(storage)
+    least, greatest = integer_range(storage)
     spread: list[Tensor] = []
     for parameter in (scale, zero_point):
         shape = [1] * x.rank

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
     Float6E2M3FNType,
     Float6E3M2FNType,
     IntegerType,
-    Signedness,
     bf16,
     f8E4M3FN,
     f8E4M3FNUZ,
@@ -31,12 +30,8 @@ from xdsl.ir import Attribute
 
 from ...errors import ModelError
 from ...glow_dialects.elements import is_minifloat, is_narrow_storage
+from ...glow_dialects.integers import unsigned
 from .problems import Unsupported
-
-
-def _unsigned(width: int) -> IntegerType:
-    return IntegerType(width, Signedness.UNSIGNED)
-
 
 _ELEMENTS: dict[str, Attribute] = {
     "FLOAT": f32,
@@ -48,14 +43,14 @@ _ELEMENTS: dict[str, Attribute] = {
     "INT16": i16,
     "INT32": i32,
     "INT64": i64,
-    "UINT8": _unsigned(8),
-    "UINT16": _unsigned(16),
-    "UINT32": _unsigned(32),
-    "UINT64": _unsigned(64),
+    "UINT8": unsigned(8),
+    "UINT16": unsigned(16),
+    "UINT32": unsigned(32),
+    "UINT64": unsigned(64),
     "INT2": IntegerType(2),
     "INT4": IntegerType(4),
-    "UINT2": _unsigned(2),
-    "UINT4": _unsigned(4),
+    "UINT2": unsigned(2),
+    "UINT4": unsigned(4),
     "FLOAT4E2M1": Float4E2M1FNType(),
     "FLOAT6E2M3": Float6E2M3FNType(),
     "FLOAT6E3M2": Float6E3M2FNType(),

@@ -19,7 +19,8 @@ from ...glow_dialects.elements import is_float, is_minifloat
 from ...glow_dialects.glow.activation import ClipOp
 from ...glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, RoundEvenOp, SubOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, StorageCastOp
-from ...glow_dialects.quant import QuantizedType, storage_range
+from ...glow_dialects.integers import integer_range
+from ...glow_dialects.quant import QuantizedType
 from .builder import GraphBuilder, element, known_array, rank, shape
 from .node import OnnxNode, normal_axis
 from .problems import Unsupported
@@ -100,7 +101,7 @@ def quantized(
     if by.zero_point is not None:
         zero_point = _aligned(build, by.zero_point, by, x)
         rounded = build.op(AddOp, rounded, build.cast(zero_point, f32))
-    low, high = storage_range(target)
+    low, high = integer_range(target)
     clipped = build.op(ClipOp, rounded, min=float(low), max=float(high))
     return build.cast(clipped, target)
 

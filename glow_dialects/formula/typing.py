@@ -14,8 +14,6 @@ from math import ceil, floor
 from typing import Any
 
 from xdsl.dialects.builtin import (
-    IntegerType,
-    Signedness,
     bf16,
     f16,
     f32,
@@ -30,6 +28,7 @@ from xdsl.ir import Attribute
 
 from ..elements import compute_type, is_float, is_integer
 from ..extents import Extent, greatest, least
+from ..integers import u8, u16, u32, u64
 from ..scalar import Primitive
 from .statement import Apply, Constant, Convert, IndexOp, NumberKind, Term, Type
 
@@ -37,7 +36,7 @@ CONVERSIONS: Mapping[str, Attribute] = {
     str(t): t
     for t in (
         *(f16, bf16, f32, f64, i8, i16, i32, i64),
-        *(IntegerType(w, Signedness.UNSIGNED) for w in (8, 16, 32, 64)),
+        *(u8, u16, u32, u64),
     )
 }
 """Functions that convert, by the name of the element type."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, TensorType, f64, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, f64, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
+from ..integers import u8
 from ..operator import Call, expect_float, expect_rank
 from .base import AcceptsEpilogue
 from .structured import Structured
 
-BYTE = IntegerType(8, Signedness.UNSIGNED)
+BYTE = u8
 WIDTHS = (2, 4, 8)
 """The numbers of bits that a weight may have."""
 INPUT_WIDTHS = (8, 16, 32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, Signedness, VectorType, bf16, f32, i8, i16, i32
+from xdsl.dialects.builtin import IntegerType, VectorType, bf16, f32, i8, i16, i32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -24,10 +24,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..dot_kinds import DotKind
 from ..elements import storage_type
+from ..integers import u8
 from ..machine import MachineDescription
 from .lanes import lanes
-
-_U8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def dot_terms(machine: MachineDescription, element: Attribute) -> int:
     """
     storage = storage_type(element)
     is_byte = isinstance(storage, IntegerType) and storage.width.data == 8
-    kind = machine.byte_dot(unsigned=storage == _U8) if is_byte else None
+    kind = machine.byte_dot(unsigned=storage == u8) if is_byte else None
     return DOT_RULES[kind or DotKind.MADD].terms
 
 
@@ -76,7 +75,7 @@ def dot_kind(
         return DotKind.DPBF16PS if machine.has_bf16_dot else None
     if terms == DOT_RULES[DotKind.MADD].terms:
         return DotKind.MADD
-    return machine.byte_dot(unsigned=a == _U8) if b == i8 else None
+    return machine.byte_dot(unsigned=a == u8) if b == i8 else None
 
 
 @irdl_attr_definition

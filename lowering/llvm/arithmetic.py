@@ -65,31 +65,10 @@ def _retyped(op: arith.ConstantOp, value: Attribute, target: Attribute) -> Attri
     raise failure(op, f"{value} has no counterpart")
 
 
-@converts(arith.AddiOp, arith.SubiOp, arith.MuliOp)
-def convert_linear(op: Operation, fn: FunctionConverter) -> None:
-    """Sums of indices, and products with numbers, stay symbolic."""
-    (result,) = op.results
-    if not isinstance(result.type, IndexType):
-        convert_integer(op, fn)
-        return
-    lhs, rhs = (fn.index(o) for o in op.operands)
-    if not isinstance(op, arith.MuliOp):
-        sign = 1 if isinstance(op, arith.AddiOp) else -1
-        fn.define_index(result, combine([(lhs, 1), (rhs, sign)]))
-    elif not rhs.terms:
-        fn.define_index(result, lhs.scaled(rhs.constant))
-    elif not lhs.terms:
-        fn.define_index(result, rhs.scaled(lhs.constant))
-    else:
-        convert_integer(op, fn)
-
-
-_LINEAR: dict[type[Operation], type[Operation]] = {
+_INTEGER: dict[type[Operation], type[Operation]] = {
     arith.AddiOp: llvm.AddOp,
     arith.SubiOp: llvm.SubOp,
     arith.MuliOp: llvm.MulOp,
-}
-_INTEGER: dict[type[Operation], type[Operation]] = {
     arith.DivUIOp: llvm.UDivOp,
     arith.DivSIOp: llvm.SDivOp,
     arith.RemUIOp: llvm.URemOp,
@@ -109,8 +88,25 @@ _INTEGER: dict[type[Operation], type[Operation]] = {
 
 @converts(*_INTEGER)
 def convert_integer(op: Operation, fn: FunctionConverter) -> None:
-    kind = _LINEAR.get(type(op)) or _INTEGER[type(op)]
-    fn.define(op.results[0], fn.binary(kind, *fn.values(op.operands)))
+    """Converts operations on integers. Linear forms of indices stay symbolic."""
+    (result,) = op.results
+    linear = _linear(op, fn) if isinstance(result.type, IndexType) else None
+    if linear is None:
+        fn.define(result, fn.binary(_INTEGER[type(op)], *fn.values(op.operands)))
+    else:
+        fn.define_index(result, linear)
+
+
+def _linear(op: Operation, fn: FunctionConverter) -> Linear | None:
+    """Returns a sum of indices, or a product with a number; None for other operations."""
+    if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
+        return None
+    lhs, rhs = (fn.index(o) for o in op.operands)
+    if not isinstance(op, arith.MuliOp):
+        return combine([(lhs, 1), (rhs, 1 if isinstance(op, arith.AddiOp) else -1)])
+    if lhs.terms and rhs.terms:
+        return None
+    return rhs.scaled(lhs.constant) if rhs.terms else lhs.scaled(rhs.constant)
 
 
 _FLOAT: dict[type[Operation], type[Operation]] = {

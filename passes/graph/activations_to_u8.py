@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i8
+from xdsl.dialects.builtin import ModuleOp, i8
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -24,6 +24,7 @@ from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.pooling import MaxPoolOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.glow.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
+from ...glow_dialects.integers import u8
 from ...glow_dialects.operator import shape_of, with_shape
 from ...glow_dialects.python_values import Python, to_python
 from ...glow_dialects.quant import QuantizedType
@@ -31,7 +32,6 @@ from ..levels import GRAPH
 from .integers.grids import bounds, dequantize, per_tensor, quantize, scale_of, zero_of
 from .rewriting import Build, erase_if_dead, tensor_nodes
 
-_U8 = IntegerType(8, Signedness.UNSIGNED)
 _HALF = 128
 _MOVING = (ReshapeOp, TransposeOp, SliceOp, ConcatOp, PadOp, MaxPoolOp)
 
@@ -48,7 +48,7 @@ def unsigned(q: QuantizedType) -> QuantizedType:
     """Returns the type of the same numbers, stored as u8."""
     low, high = bounds(q)
     limits = (low + _HALF, high + _HALF)
-    return QuantizedType(_U8, q.expressed, scale_of(q), zero_of(q) + _HALF, None, limits)
+    return QuantizedType(u8, q.expressed, scale_of(q), zero_of(q) + _HALF, None, limits)
 
 
 class Unsigned:

@@ -50,13 +50,14 @@ from ...glow_dialects.glow_cpu.dot import DotMatMulOp
 from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
 from ...glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from ...glow_dialects.glow_vec import dot_terms
+from ...glow_dialects.integers import u8
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_array, constant_reader, lazy_constant, make_constant
 from ...semantics.dot import group_rows
 from ..levels import GRAPH
-from .layouts.quads import U8, are_factors
+from .layouts.quads import are_factors
 from .narrow_panels import packed_product
 from .rewriting import Build, RuleTable, apply_rules, defining_op, is_constant
 from .zeros import is_rectified
@@ -290,8 +291,8 @@ def _unsigned(build: Build, x: SSAValue) -> SSAValue:
     shape = shape_of(x.type)
     if element_of(x.type) != i8:
         x = build(StorageCastOp, x, result_types=[with_shape(i8, shape)])
-    wrapped = build(CastOp, x, result_types=[with_shape(U8, shape)])
-    sign = build(SplatOp, result_types=[with_shape(U8, shape)], value=float(_SIGN))
+    wrapped = build(CastOp, x, result_types=[with_shape(u8, shape)])
+    sign = build(SplatOp, result_types=[with_shape(u8, shape)], value=float(_SIGN))
     return build(AddOp, wrapped, sign)
 
 

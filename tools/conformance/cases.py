@@ -22,7 +22,6 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import (
     IntegerType,
-    Signedness,
     TensorType,
     bf16,
     f16,
@@ -39,15 +38,15 @@ from xdsl.ir import Attribute
 from ...glow_dialects.claims import Quantized, Schema
 from ...glow_dialects.elements import is_float, storage_type
 from ...glow_dialects.glow.base import Node
+from ...glow_dialects.integers import integer_range, u8
 from ...glow_dialects.operator import Call, element_of, with_shape
 from ...glow_dialects.python_values import Python, to_attribute
-from ...glow_dialects.quant import QuantizedType, storage_range
+from ...glow_dialects.quant import QuantizedType
 from ...semantics import numpy_dtype
 from ...table import Table
 
-U8, U16 = (IntegerType(width, Signedness.UNSIGNED) for width in (8, 16))
 FLOATS: tuple[Attribute, ...] = (f32, f16, bf16, f64)
-INTEGERS: tuple[Attribute, ...] = (i8, U8, i16, i32, i64)
+INTEGERS: tuple[Attribute, ...] = (i8, u8, i16, i32, i64)
 ELEMENTS: tuple[Attribute, ...] = (*FLOATS, *INTEGERS, i1)
 
 
@@ -131,7 +130,7 @@ class Draw:
         assert isinstance(stored, IntegerType)
         if stored.width.data == 1:
             return self.rng.integers(0, 2, shape).astype(dtype)
-        low, high = storage_range(stored)
+        low, high = integer_range(stored)
         if isinstance(element, QuantizedType):
             low, high = element.storage_min.data, element.storage_max.data
         low, high = max(low, -(1 << 15)), min(high, (1 << 16) - 1)

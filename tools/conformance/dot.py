@@ -11,12 +11,13 @@ from xdsl.dialects.builtin import bf16, f32, i8, i16, i32
 from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from ...glow_dialects.glow_cpu.winograd import TILES, DotWinogradConvolutionOp
+from ...glow_dialects.integers import u8
 from ...semantics.winograd import transform_dot_filter
 from .blocked import WINDOWS
-from .cases import U8, Case, Draw, Row, cases
+from .cases import Case, Draw, Row, cases
 from .products import scaled
 
-ELEMENTS = ((bf16, bf16, f32), (U8, i8, i32), (i8, i8, i32), (i16, i16, i32))
+ELEMENTS = ((bf16, bf16, f32), (u8, i8, i32), (i8, i8, i32), (i16, i16, i32))
 ROWS = [Row((a, b, total), (total,)) for a, b, total in ELEMENTS]
 PANELS = (4, 8, 16)
 
@@ -53,7 +54,7 @@ def dot_convolution(draw: Draw) -> Iterator[Case]:
             )
 
 
-@cases(DotWinogradConvolutionOp, rows=[Row((x, i16, i32), (i32,)) for x in (U8, i8)])
+@cases(DotWinogradConvolutionOp, rows=[Row((x, i16, i32), (i32,)) for x in (u8, i8)])
 def dot_winograd_convolution(draw: Draw) -> Iterator[Case]:
     for tile, panel in product(TILES, draw.some(PANELS, 2)):
         filters = transform_dot_filter(draw.array((3, 2, 3, 3, 4, panel, 2), i8), tile)

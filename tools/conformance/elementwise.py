@@ -19,9 +19,10 @@ from ...glow_dialects.glow.quantization import (
     RescaleOp,
     StorageCastOp,
 )
+from ...glow_dialects.integers import u8
 from ...glow_dialects.quant import QuantizedType
 from ...table import Table
-from .cases import ELEMENTS, FLOATS, INTEGERS, U8, Case, Draw, Row, Values, cases
+from .cases import ELEMENTS, FLOATS, INTEGERS, Case, Draw, Row, Values, cases
 
 SHAPES = ((), (1,), (7,), (67,), (3, 1, 5), (2, 3, 11, 1), (13, 17))
 _DOMAINS: Table[type[DataParallel], Values] = Table("a domain", inherited=True)
@@ -81,7 +82,7 @@ def cast(draw: Draw) -> Iterator[Case]:
     yield draw.case(shape, result=shape, values=values)
 
 
-@cases(BitcastOp, rows=[Row((a,), (b,)) for a, b in ((f32, i32), (i8, U8), (U8, i8))])
+@cases(BitcastOp, rows=[Row((a,), (b,)) for a, b in ((f32, i32), (i8, u8), (u8, i8))])
 def bitcast(draw: Draw) -> Iterator[Case]:
     for shape in draw.some(SHAPES, 2):
         yield draw.case(shape, result=shape)
@@ -99,7 +100,7 @@ def quantized_types() -> list[QuantizedType]:
     """Returns types per tensor and per axis, with and without a zero point, of several widths."""
     return [
         QuantizedType(i8, f32, 0.05, 3),
-        QuantizedType(U8, f32, 0.03, 128),
+        QuantizedType(u8, f32, 0.03, 128),
         QuantizedType(i16, f32, 2.0**-12),
         QuantizedType(i32, f32, 1e-8),
         QuantizedType(i8, f32, [0.1, 0.5, 0.01], [1, 0, -7], axis=1),
@@ -148,7 +149,7 @@ def storage_cast(draw: Draw) -> Iterator[Case]:
 
 
 ACCUMULATORS = (i32, QuantizedType(i32, f32, 1e-4), QuantizedType(i8, f32, 0.05, 3))
-TARGETS = (QuantizedType(i8, f32, 0.05, 3), QuantizedType(U8, f32, 0.03, 128))
+TARGETS = (QuantizedType(i8, f32, 0.05, 3), QuantizedType(u8, f32, 0.03, 128))
 
 
 @cases(RescaleOp, rows=[Row((a, i32), (q,)) for a in ACCUMULATORS for q in TARGETS])

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import bf16, f16, f32, i32, i64
 from ...glow_dialects.glow.embedding import EmbeddingBagOp, FusedEmbeddingBagOp
 from ...glow_dialects.glow.narrow_weights import BlockQuantizedMatMulOp
 from ...glow_dialects.glow_cpu.narrow_weights import WORD, PackedBlockQuantizedMatMulOp
-from .cases import FLOATS, U8, Case, Draw, Row, cases
+from ...glow_dialects.integers import u8
+from .cases import FLOATS, Case, Draw, Row, cases
 
 # rows, columns, indices, bags
 BAGS = ((5, 19, 23, 3), (1, 1, 1, 1), (7, 8, 2, 5))
@@ -25,7 +26,7 @@ def embedding_bag(draw: Draw) -> Iterator[Case]:
         yield draw.case((rows, columns), (count,), (count,), (bags + 1,), arrays=arrays)
 
 
-@cases(FusedEmbeddingBagOp, rows=[Row((U8, i, f32, i), (f32,)) for i in (i32, i64)])
+@cases(FusedEmbeddingBagOp, rows=[Row((u8, i, f32, i), (f32,)) for i in (i32, i64)])
 def fused_embedding_bag(draw: Draw) -> Iterator[Case]:
     for rows, columns, count, bags in draw.some(BAGS, 1):
         half, (bits,) = bool(draw.rng.integers(2)), draw.some((4, 8), 1)
@@ -43,7 +44,7 @@ NARROW = (f32, f16, bf16)
 SIZES = (((2, 3), 19, 3, 8), ((1,), 37, 2, 16), ((29,), 9, 1, 4))
 
 
-@cases(BlockQuantizedMatMulOp, rows=[Row((e, U8, e, U8)) for e in NARROW])
+@cases(BlockQuantizedMatMulOp, rows=[Row((e, u8, e, u8)) for e in NARROW])
 def block_quantized_matmul(draw: Draw) -> Iterator[Case]:
     for rows, columns, blocks, size in draw.some(SIZES, 1):
         (bits,) = draw.some((2, 4, 8), 1)
@@ -58,7 +59,7 @@ def block_quantized_matmul(draw: Draw) -> Iterator[Case]:
         )
 
 
-@cases(PackedBlockQuantizedMatMulOp, rows=[Row((e, WORD, e, U8)) for e in NARROW])
+@cases(PackedBlockQuantizedMatMulOp, rows=[Row((e, WORD, e, u8)) for e in NARROW])
 def packed_block_quantized_matmul(draw: Draw) -> Iterator[Case]:
     for rows, columns, blocks, size in draw.some(SIZES, 1):
         (bits,) = draw.some((2, 4, 8), 1)

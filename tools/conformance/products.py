@@ -16,15 +16,16 @@ from ...glow_dialects.glow.transposed import TransposedConvolutionOp
 from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
 from ...glow_dialects.glow_cpu.rounded import RoundedMatMulOp
 from ...glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
+from ...glow_dialects.integers import u8
 from ...glow_dialects.quant import QuantizedType
-from .cases import FLOATS, U8, UNIFORM, Case, Draw, Row, Values, cases
+from .cases import FLOATS, UNIFORM, Case, Draw, Row, Values, cases
 
-SUMMED = [Row((a, b, i32), (i32,)) for a, b in ((U8, i8), (i8, i8), (i16, i16))]
+SUMMED = [Row((a, b, i32), (i32,)) for a, b in ((u8, i8), (i8, i8), (i16, i16))]
 """Products of narrow integers, which are summed in 32 bits."""
 
 WEIGHTS = QuantizedType(i8, f32, 0.02)
 ACTIVATIONS = (
-    QuantizedType(U8, f32, 0.05, 131),
+    QuantizedType(u8, f32, 0.05, 131),
     QuantizedType(i8, f32, 0.05, 3),
     QuantizedType(i16, f32, 2.0**-12),
 )

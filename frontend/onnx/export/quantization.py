@@ -8,8 +8,9 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, StorageCastOp
+from ....glow_dialects.integers import integer_range
 from ....glow_dialects.operator import element_of
-from ....glow_dialects.quant import QuantizedType, storage_range
+from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import numpy_dtype
 from ..problems import Unsupported
 from .elementwise import hint_of
@@ -59,7 +60,7 @@ def quantize(writer: Writer, node: QuantizeOp) -> str:
     parameters = _parameters(writer, q, element_of(x.type), hint)
     name = writer.emit("QuantizeLinear", writer.name(x), *parameters, hint=hint, axis=_axis(q))
     low, high = q.storage_min.data, q.storage_max.data
-    if (low, high) == storage_range(q.storage):
+    if (low, high) == integer_range(q.storage):
         return name
     bounds = [writer.number(b, q.storage, "bound") for b in (low, high)]
     return writer.emit("Clip", name, *bounds, hint=hint)

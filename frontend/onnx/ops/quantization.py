@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, Signedness, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.elements import is_float
@@ -10,14 +10,12 @@ from ....glow_dialects.glow.activation import ClipOp
 from ....glow_dialects.glow.arithmetic import DivOp, NegOp, RoundEvenOp, SubOp
 from ....glow_dialects.glow.logic import EqualOp, SelectOp
 from ....glow_dialects.glow.reduction import ReduceMaxOp, ReduceMinOp
-from ....glow_dialects.quant import storage_range
+from ....glow_dialects.integers import integer_range, u8
 from ..builder import GraphBuilder, element, rank
 from ..element_types import element_of_onnx
 from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
 from ..quantized import Parameters, dequantized, quantized
-
-_UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 def _parameters(node: OnnxNode) -> Parameters:
@@ -29,7 +27,7 @@ def _parameters(node: OnnxNode) -> Parameters:
 def quantize(node: OnnxNode) -> SSAValue:
     """Returns `saturate(round(x / scale) + zero_point)`."""
     code = node.attr("output_dtype", 0)
-    storage: Attribute = element_of_onnx(code, "the result") if code else _UI8
+    storage: Attribute = element_of_onnx(code, "the result") if code else u8
     saturate = bool(node.attr("saturate", 1))
     return quantized(node.build, node.input(0), _parameters(node), storage, saturate)
 
@@ -68,6 +66,6 @@ def dynamically_quantized(build: GraphBuilder, x: SSAValue) -> list[SSAValue]:
 
 def _rounded(build: GraphBuilder, steps: SSAValue) -> SSAValue:
     """Returns `saturate(round(-steps))` in u8."""
-    low, high = storage_range(_UI8)
+    low, high = integer_range(u8)
     whole = build.op(RoundEvenOp, build.op(NegOp, build.cast(steps, f32)))
-    return build.cast(build.op(ClipOp, whole, min=float(low), max=float(high)), _UI8)
+    return build.cast(build.op(ClipOp, whole, min=float(low), max=float(high)), u8)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import IntegerType, Signedness, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.elements import is_float
@@ -29,10 +29,10 @@ from ....glow_dialects.glow.reduction import (
     ReduceProdOp,
     ReduceSumOp,
 )
+from ....glow_dialects.integers import u8
 from ..builder import GraphBuilder, element, rank, shape
 from ..node import OnnxNode, converter, normal_axes
 
-_UI8 = IntegerType(8, Signedness.UNSIGNED)
 _LARGEST = 65504.0
 """The largest finite f16: enough to keep the maximum finite in every float type."""
 
@@ -62,7 +62,7 @@ def _min(r: Reduction) -> SSAValue:
 def _extreme(r: Reduction, operator: type[Node]) -> SSAValue:
     if element(r.x) != i1:
         return r.to(operator)
-    return r.build.cast(r.to(operator, r.build.cast(r.x, _UI8)), i1)
+    return r.build.cast(r.to(operator, r.build.cast(r.x, u8)), i1)
 
 
 def _mean(r: Reduction) -> SSAValue:

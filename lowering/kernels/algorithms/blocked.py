@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from ....glow_dialects.elements import compute_type, element_bytes
@@ -13,7 +13,7 @@ from ....glow_dialects.glow_cpu.blocked import (
     UnpackChannelsOp,
     is_blocked_input,
 )
-from ....glow_dialects.glow_nest.affine import Affine, Dim, Index
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest
 from ....glow_dialects.operator import Call
@@ -109,30 +109,47 @@ def pack(k: Kernel) -> None:
     """
     (x,) = k.operands
     y = k.result
-    block, channels = y.shape[-1], x.shape[1]
-    n = Dim("n", x.shape[0])
-    space = [Dim(f"s{i}", size) for i, size in enumerate(x.shape[2:])]
-    full, rest = divmod(channels, block)
+    block, full, rest = y.shape[-1], *divmod(x.shape[1], y.shape[-1])
     if rest and block in _RECORDS and memory_type(x.element) == value_type(x.element):
-        _pack_records(k, n, space)
+        _pack_records(k)
         return
-    if full:
-        b, c = Dim("b", full), Dim("c", block)
-        channel = Affine({b: block, c: 1})
-        k.copy([n, b, *space, c], y[[n, b, *space, c]], x[[n, channel, *space]])
+    for dims, packed, plain in _blocks(y, x):
+        k.copy(dims, packed, plain)
     if rest:
-        c = Dim("c", rest)
-        k.copy([n, *space, c], y[[n, full, *space, c]], x[[n, c + full * block, *space]])
+        n, *space = _pixels(x)
         e = Dim("e", block - rest)
         empty: list[Index] = [n, full, *space, e + rest]
         k.map([n, *space, e], y[empty], (), Expr.constant(0, y.element))
 
 
-def _pack_records(k: Kernel, n: Dim, space: Sequence[Dim]) -> None:
+def _pixels(plain: View) -> list[Dim]:
+    """Returns loop variables over the images of a tensor and the pixels of an image."""
+    return [Dim("n", plain.shape[0]), *(Dim(f"s{i}", s) for i, s in enumerate(plain.shape[2:]))]
+
+
+def _blocks(packed: View, plain: View) -> Iterator[tuple[list[Dim], Access, Access]]:
+    """
+    Yields the loops over the full blocks, then those over the channels of the last block, with both
+    places of an element.
+    """
+    block = packed.shape[-1]
+    n, *space = _pixels(plain)
+    full, rest = divmod(plain.shape[1], block)
+    if full:
+        b, c = Dim("b", full), Dim("c", block)
+        place = [n, b, *space, c]
+        yield place, packed[place], plain[[n, Affine({b: block, c: 1}), *space]]
+    if rest:
+        c = Dim("c", rest)
+        yield [n, *space, c], packed[[n, full, *space, c]], plain[[n, c + full * block, *space]]
+
+
+def _pack_records(k: Kernel) -> None:
     """Packs blocks of few channels: all channels of a block at once."""
     (x,) = k.operands
     y = k.result
-    _, channels, *_ = x.shape
+    channels = x.shape[1]
+    n, *space = _pixels(x)
     block = y.shape[-1]
     for b in range(y.shape[1]):
         present = range(b * block, min(channels, (b + 1) * block))
@@ -146,16 +163,5 @@ def _pack_records(k: Kernel, n: Dim, space: Sequence[Dim]) -> None:
 @kernel(UnpackChannelsOp)
 def unpack(k: Kernel) -> None:
     """Unpacks the full blocks, then the lanes of the last block that have a channel."""
-    (x,) = k.operands
-    y = k.result
-    block, channels = x.shape[-1], y.shape[1]
-    n = Dim("n", x.shape[0])
-    space = [Dim(f"s{i}", size) for i, size in enumerate(y.shape[2:])]
-    full, rest = divmod(channels, block)
-    if full:
-        b, c = Dim("b", full), Dim("c", block)
-        channel = Affine({b: block, c: 1})
-        k.copy([n, b, *space, c], y[[n, channel, *space]], x[[n, b, *space, c]])
-    if rest:
-        c = Dim("c", rest)
-        k.copy([n, *space, c], y[[n, c + full * block, *space]], x[[n, full, *space, c]])
+    for dims, packed, plain in _blocks(k.operands[0], k.result):
+        k.copy(dims, plain, packed)

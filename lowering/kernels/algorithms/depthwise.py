@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, Signedness, i8, i16, i32
+from xdsl.dialects.builtin import i8, i16, i32
 
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.elementwise import X, Y
@@ -11,12 +11,12 @@ from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.glow_vec import dot_kind
+from ....glow_dialects.integers import u8
 from ....glow_dialects.scalar import Expr, arguments, convert
 from ..registry import Kernel, kernel
 from .blocked import windows
 from .formula import formula
 
-_U8 = IntegerType(8, Signedness.UNSIGNED)
 _QUAD, _PAIR = 4, 2
 _MOST_COLUMNS = 4
 """Columns of windows whose terms are gathered."""
@@ -47,7 +47,7 @@ def _group(k: Kernel) -> int:
         return 1
     if dot_kind(k.machine, x.element, filters.element, _QUAD) is not None:
         return _QUAD
-    in_words = storage_type(x.element) == _U8 and filters.element == i8
+    in_words = storage_type(x.element) == u8 and filters.element == i8
     return _PAIR if in_words and not k.machine.broadcasts_operands else 1
 
 

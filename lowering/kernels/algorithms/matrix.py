@@ -19,7 +19,7 @@ from ..schedules.blocking import (
     rows_finished_together,
     rows_of_panels,
 )
-from .row_blocks import Rows, for_rows, in_blocks
+from .row_blocks import Rows, each_panel, for_rows, in_blocks
 
 
 @kernel(MatMulOp)
@@ -80,22 +80,17 @@ def packed_matmul(k: Kernel) -> None:
 
 def _by_panels(k: Kernel, x: View, weights: View, columns: int) -> None:
     """Computes the products of rows with the first columns of a matrix in panels."""
-    panels, inner, width = weights.shape
-    rest = columns - (panels - 1) * width
-    p = Dim("p", panels if rest == width else panels - 1)
+    _, inner, width = weights.shape
 
     def visit(rows: Rows) -> None:
-        if p.size:
-            with k.repeat(p):
-                _panel(k, x, weights, rows, p, width)
-        if rest < width:
-            _panel(k, x, weights, rows, panels - 1, rest)
+        for p, column in each_panel(k, columns, width):
+            _panel(k, x, weights, rows, p, column.size)
 
     together = rows_of_panels(k.machine, prod(x.shape[:-1]), inner)
     for_rows(k, x.rank - 1, [x], together, visit)
 
 
-def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Dim | int, columns: int) -> None:
+def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Index, columns: int) -> None:
     """Computes the products of some rows with the first columns of a panel."""
     if not finishes_apart(k.epilogue.body):
         dims, terms, products, place = _product(k, x, weights, rows, p, columns)
@@ -113,7 +108,7 @@ def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Dim | int, columns:
 
 
 def _product(
-    k: Kernel, x: View, weights: View, rows: Rows, p: Dim | int, columns: int
+    k: Kernel, x: View, weights: View, rows: Rows, p: Index, columns: int
 ) -> tuple[list[Dim], list[Dim], Reduction, list[Index]]:
     """Returns the loop variables, the reduced ones, the reduction, and the place of its results."""
     _, inner, width = weights.shape

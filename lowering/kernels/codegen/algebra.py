@@ -8,6 +8,7 @@ compare and convert differently. 16-bit floats are f32 in registers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from xdsl.dialects import arith, math, vector
@@ -31,6 +32,11 @@ class Value(NamedTuple):
 
     ssa: SSAValue
     element: Attribute
+
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether the bits are a number that is not negative, which registers do not tell."""
+        return is_unsigned(self.element)
 
 
 class ArithAlgebra:
@@ -71,7 +77,7 @@ class ArithAlgebra:
         if computes_in_float(args[0].element):
             ssa = self._float(kind, [a.ssa for a in args])
         else:
-            ssa = self._integer(kind, [a.ssa for a in args], is_unsigned(args[0].element))
+            ssa = self._integer(kind, args)
         return Value(ssa, args[0].element)
 
     def combine(self, kind: Combine, a: Value, b: Value) -> Value:
@@ -122,7 +128,7 @@ class ArithAlgebra:
                 f"{a.element} and {b.element}"
             )
         element = DOT_RULES[kind].element
-        factors = [self._resized(v.ssa, element, is_unsigned(v.element)) for v in (a, b)]
+        factors = [self._resized(v, element) for v in (a, b)]
         properties: dict[str, Attribute] = {"kind": DotKindAttr(kind)}
         ssa = self.emitter.op(DotOp, (acc.ssa, *factors), acc.ssa.type, properties)
         return Value(ssa, acc.element)
@@ -134,14 +140,14 @@ class ArithAlgebra:
         if computes_in_float(value.element):
             ssa = self._from_float(value, target)
         elif computes_in_float(target):
-            kind = "uitofp" if is_unsigned(value.element) else "sitofp"
+            kind = "uitofp" if value.is_unsigned else "sitofp"
             rounded = self.emitter.cast(kind, value.ssa, memory_type(target))
             ssa = self._float_resized(rounded, value_type(target))
         elif target == i1:
             zero, is_i1 = self.number(0, value.element), value_type(value.element) == i1
             ssa = value.ssa if is_i1 else self.emitter.compare("ne", value.ssa, zero.ssa)
         else:
-            ssa = self._resized(value.ssa, value_type(target), is_unsigned(value.element))
+            ssa = self._resized(value, value_type(target))
         return self._wrapped(Value(ssa, target), value.element)
 
     def _wrapped(self, value: Value, source: Attribute) -> Value:
@@ -176,12 +182,11 @@ class ArithAlgebra:
         wide = bits(target) + is_unsigned(element)
         kind = "fptoui" if wide > 64 else "fptosi"
         between = IntegerType(32 if wide <= 32 else 64)
-        rounding = value.ssa.owner
-        if isinstance(rounding, math.RoundEvenOp) and wide <= 32 and lanes_of(value.ssa) > 1:
-            if element_of(value.ssa.type) == f32:
-                nearest = self.emitter.cast("lrint", rounding.operand, between)
-                return self._resized(nearest, target, False)
-        return self._resized(self.emitter.cast(kind, value.ssa, between), target, False)
+        rounding, source = value.ssa.owner, value.ssa
+        if isinstance(rounding, math.RoundEvenOp) and wide <= 32 and lanes_of(source) > 1:
+            if element_of(source.type) == f32:
+                kind, source = "lrint", rounding.operand
+        return self._resized(Value(self.emitter.cast(kind, source, between), between), target)
 
     def _float_resized(self, ssa: SSAValue, to: Attribute) -> SSAValue:
         source = bits(element_of(ssa.type))
@@ -189,13 +194,12 @@ class ArithAlgebra:
             return ssa
         return self.emitter.cast("extf" if source < bits(to) else "truncf", ssa, to)
 
-    def _resized(self, ssa: SSAValue, to: Attribute, unsigned: bool) -> SSAValue:
-        source = bits(element_of(ssa.type))
+    def _resized(self, value: Value, to: Attribute) -> SSAValue:
+        source = bits(element_of(value.ssa.type))
         if source == bits(to):
-            return ssa
-        if source > bits(to):
-            return self.emitter.cast("trunci", ssa, to)
-        return self.emitter.cast("extui" if unsigned else "extsi", ssa, to)
+            return value.ssa
+        wider = "extui" if value.is_unsigned else "extsi"
+        return self.emitter.cast("trunci" if source > bits(to) else wider, value.ssa, to)
 
     # between memory and registers
 
@@ -225,7 +229,7 @@ class ArithAlgebra:
         if computes_in_float(a.element):
             predicate = "o" + predicate
         elif kind is not Primitive.EQ:
-            predicate = ("u" if is_unsigned(a.element) else "s") + predicate
+            predicate = ("u" if a.is_unsigned else "s") + predicate
         return Value(self.emitter.compare(predicate, a.ssa, b.ssa), i1)
 
     def _float(self, kind: Primitive, args: Sequence[SSAValue]) -> SSAValue:
@@ -236,13 +240,11 @@ class ArithAlgebra:
         flags = {"fastmath": NO_SIGNED_ZEROS} if kind in _EITHER_ZERO else {}
         return self.emitter.op(_FLOAT[kind], args, args[0].type, flags)
 
-    def _integer(self, kind: Primitive, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
-        table = _UNSIGNED if unsigned else _SIGNED
-        if kind in table:
-            return self.emitter.binary(table[kind], args[0], args[1])
-        if kind not in _COMPOSED:
+    def _integer(self, kind: Primitive, args: Sequence[Value]) -> SSAValue:
+        operations = _UNSIGNED if args[0].is_unsigned else _SIGNED
+        if kind not in operations:
             raise ValueError(f"{kind} is not defined on integers")
-        return _COMPOSED[kind](self.emitter, args, unsigned)
+        return operations[kind](self.emitter, *(a.ssa for a in args))
 
 
 def _sum_of_halves(e: ArithAlgebra, a: Value, b: Value, acc: Value) -> Value:
@@ -302,73 +304,79 @@ _FLOAT: dict[Primitive, type[Operation]] = {
     Primitive.CEIL: math.CeilOp,
     Primitive.ROUND_EVEN: math.RoundEvenOp,
 }
-_INTEGER: dict[Primitive, type[Operation]] = {
-    Primitive.ADD: arith.AddiOp,
-    Primitive.SUB: arith.SubiOp,
-    Primitive.MUL: arith.MuliOp,
-    Primitive.AND: arith.AndIOp,
-    Primitive.OR: arith.OrIOp,
-    Primitive.XOR: arith.XOrIOp,
-    Primitive.SHIFT_LEFT: arith.ShLIOp,
-}
-_SIGNED = {
-    **_INTEGER,
-    Primitive.MAXIMUM: arith.MaxSIOp,
-    Primitive.MINIMUM: arith.MinSIOp,
-    Primitive.SHIFT_RIGHT: arith.ShRSIOp,
-}
-_UNSIGNED = {
-    **_INTEGER,
-    Primitive.MAXIMUM: arith.MaxUIOp,
-    Primitive.MINIMUM: arith.MinUIOp,
-    Primitive.SHIFT_RIGHT: arith.ShRUIOp,
-}
+
+IntegerOperation = Callable[..., SSAValue]
 
 
-def _divide(e: Emitter, args: Sequence[SSAValue], unsigned: bool, quotient: bool) -> SSAValue:
+def _one(kind: type[Operation]) -> IntegerOperation:
+    """Returns what emits one operation on two integers."""
+    return lambda e, a, b: e.binary(kind, a, b)
+
+
+def _divide_signed(kind: type[Operation], e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     """Divides without traps: division by 0 gives 0, and the smallest number by -1 wraps around."""
-    a, b = args
     zero, one = e.constant(a.type, 0), e.constant(a.type, 1)
     by_zero = e.compare("eq", b, zero)
-    if unsigned:
-        kind = arith.DivUIOp if quotient else arith.RemUIOp
-        return e.select(by_zero, zero, e.binary(kind, a, e.select(by_zero, one, b)))
     by_minus_one = e.compare("eq", b, e.constant(a.type, -1))
     special = e.binary(arith.OrIOp, by_zero, by_minus_one)
-    kind = arith.DivSIOp if quotient else arith.RemSIOp
     result = e.binary(kind, a, e.select(special, one, b))
-    negated = e.binary(arith.SubiOp, zero, a) if quotient else zero
+    negated = e.binary(arith.SubiOp, zero, a) if kind is arith.DivSIOp else zero
     return e.select(by_zero, zero, e.select(by_minus_one, negated, result))
 
 
-def _negate(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
-    return e.binary(arith.SubiOp, e.constant(args[0].type, 0), args[0])
+def _divide_unsigned(kind: type[Operation], e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    """Divides without traps: division by 0 gives 0."""
+    zero, one = e.constant(a.type, 0), e.constant(a.type, 1)
+    by_zero = e.compare("eq", b, zero)
+    return e.select(by_zero, zero, e.binary(kind, a, e.select(by_zero, one, b)))
 
 
-def _absolute(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
-    if unsigned:
-        return args[0]
-    return e.binary(arith.MaxSIOp, args[0], _negate(e, args, unsigned))
+def _negate(e: Emitter, a: SSAValue) -> SSAValue:
+    return e.binary(arith.SubiOp, e.constant(a.type, 0), a)
 
 
-def _complement(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
-    ones = 1 if element_of(args[0].type) == i1 else -1
-    return e.binary(arith.XOrIOp, args[0], e.constant(args[0].type, ones))
+def _absolute(e: Emitter, a: SSAValue) -> SSAValue:
+    return e.binary(arith.MaxSIOp, a, _negate(e, a))
 
 
-def _same(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
-    return args[0]
+def _complement(e: Emitter, a: SSAValue) -> SSAValue:
+    ones = 1 if element_of(a.type) == i1 else -1
+    return e.binary(arith.XOrIOp, a, e.constant(a.type, ones))
 
 
-_COMPOSED: dict[Primitive, Callable[[Emitter, Sequence[SSAValue], bool], SSAValue]] = {
-    Primitive.DIV: lambda e, args, unsigned: _divide(e, args, unsigned, True),
-    Primitive.REM: lambda e, args, unsigned: _divide(e, args, unsigned, False),
+def _same(e: Emitter, a: SSAValue) -> SSAValue:
+    return a
+
+
+_INTEGER: dict[Primitive, IntegerOperation] = {
+    Primitive.ADD: _one(arith.AddiOp),
+    Primitive.SUB: _one(arith.SubiOp),
+    Primitive.MUL: _one(arith.MuliOp),
+    Primitive.AND: _one(arith.AndIOp),
+    Primitive.OR: _one(arith.OrIOp),
+    Primitive.XOR: _one(arith.XOrIOp),
+    Primitive.SHIFT_LEFT: _one(arith.ShLIOp),
     Primitive.NEG: _negate,
-    Primitive.ABS: _absolute,
     Primitive.NOT: _complement,
-    Primitive.FLOOR: _same,
-    Primitive.CEIL: _same,
-    Primitive.ROUND_EVEN: _same,
+    **dict.fromkeys((Primitive.FLOOR, Primitive.CEIL, Primitive.ROUND_EVEN), _same),
+}
+_SIGNED: dict[Primitive, IntegerOperation] = {
+    **_INTEGER,
+    Primitive.MAXIMUM: _one(arith.MaxSIOp),
+    Primitive.MINIMUM: _one(arith.MinSIOp),
+    Primitive.SHIFT_RIGHT: _one(arith.ShRSIOp),
+    Primitive.DIV: partial(_divide_signed, arith.DivSIOp),
+    Primitive.REM: partial(_divide_signed, arith.RemSIOp),
+    Primitive.ABS: _absolute,
+}
+_UNSIGNED: dict[Primitive, IntegerOperation] = {
+    **_INTEGER,
+    Primitive.MAXIMUM: _one(arith.MaxUIOp),
+    Primitive.MINIMUM: _one(arith.MinUIOp),
+    Primitive.SHIFT_RIGHT: _one(arith.ShRUIOp),
+    Primitive.DIV: partial(_divide_unsigned, arith.DivUIOp),
+    Primitive.REM: partial(_divide_unsigned, arith.RemUIOp),
+    Primitive.ABS: _same,
 }
 
 

@@ -130,10 +130,8 @@ class Emitter:
         """Returns the `arith` conversion called `kind` to the scalar type `to`, in every lane."""
         lanes = lanes_of(value)
         result = vector_type(to, lanes)
-        if kind in _FLOAT_CASTS:
-            return self.op(_FLOAT_CASTS[kind], (value,), result)
-        if lanes == 1:
-            return self.op(_SCALAR_CASTS[kind], (value,), result)
+        if lanes == 1 or kind in _FLOAT_CASTS:
+            return self.op(_CASTS[kind], (value,), result)
         kind_attr = glow_vec.CastKindAttr(glow_vec.CastKind(kind))
         return self.op(glow_vec.CastOp, (value,), result, {"kind": kind_attr})
 
@@ -350,12 +348,14 @@ class Emitter:
 
 
 _I32 = IntegerType(32)
-_FLOAT_CASTS: dict[str, type[Operation]] = {"extf": arith.ExtFOp, "truncf": arith.TruncFOp}
-_SCALAR_CASTS: dict[str, type[Operation]] = {
+_FLOAT_CASTS = {"extf", "truncf"}
+"""The conversions of `arith` that xDSL admits on vectors."""
+_CASTS: dict[str, type[Operation]] = {
     kind.name.removeprefix("arith."): kind
     for kind in (
         *(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.SIToFPOp, arith.UIToFPOp),
         *(arith.FPToSIOp, arith.FPToUIOp, arith.IndexCastOp, arith.BitcastOp),
+        *(arith.ExtFOp, arith.TruncFOp),
     )
 }
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, Signedness, i8, i16
+from xdsl.dialects.builtin import i8, i16
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import storage_type
+from ....glow_dialects.integers import u8
 
-U8 = IntegerType(8, Signedness.UNSIGNED)
 QUAD = 4
-_PRODUCTS = ((U8, i8), (i8, i8), (i16, i16))
+_PRODUCTS = ((u8, i8), (i8, i8), (i16, i16))
 
 
 def are_factors(x: Attribute, weights: Attribute) -> bool:

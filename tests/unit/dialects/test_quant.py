@@ -7,7 +7,8 @@ import math
 import pytest
 from glow.context import make_context
 from glow.glow_dialects.elements import element_bytes, storage_type, type_bytes
-from glow.glow_dialects.quant import QuantizedType, storage_range
+from glow.glow_dialects.integers import integer_range
+from glow.glow_dialects.quant import QuantizedType
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import (
@@ -31,7 +32,7 @@ CONTEXT = make_context()
 def quantized_types(draw: st.DrawFn) -> QuantizedType:
     signedness = draw(st.sampled_from([Signedness.SIGNLESS, Signedness.UNSIGNED]))
     storage = IntegerType(draw(st.integers(2, 32)), signedness)
-    low, high = storage_range(storage)
+    low, high = integer_range(storage)
     bounds = sorted(draw(st.tuples(st.integers(low, high), st.integers(low, high))))
     axis = draw(st.none() | st.integers(0, 5))
     count = 1 if axis is None else draw(st.integers(1, 4))

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 from glow.errors import QuantizationError
-from glow.glow_dialects.quant import QuantizedType, storage_range
+from glow.glow_dialects.integers import integer_range
+from glow.glow_dialects.quant import QuantizedType
 from glow.quantization import (
     METHODS,
     SCHEMAS,
@@ -141,7 +142,7 @@ def test_entropy_needs_bins() -> None:
 
 def error_by_hand(x: np.ndarray, t: QuantizedType) -> float:
     (scale,), (point,) = t.scale_values(), t.zero_point_values()
-    bottom, top = storage_range(t.storage)
+    bottom, top = integer_range(t.storage)
     q = np.clip(np.rint(x / scale) + point, bottom, top)
     return float(np.mean(((q - point) * scale - x) ** 2))
 
@@ -153,7 +154,7 @@ def test_squared_error_is_the_integral(rng: np.random.Generator, schema: str, st
     counts = rng.integers(1, 100, 13)
     t = choose(Range(-0.9, 3.0), schema, storage)
     (scale,), (point,) = t.scale_values(), t.zero_point_values()
-    bottom, top = storage_range(t.storage)
+    bottom, top = integer_range(t.storage)
     # as many numbers in each bin, evenly spread, weighted by its count
     steps = (np.arange(20_000) + 0.5) / 20_000
     want = sum(

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from glow.errors import GlowError, QuantizationError
-from glow.glow_dialects.quant import QuantizedType, storage_range
+from glow.glow_dialects.integers import integer_range
+from glow.glow_dialects.quant import QuantizedType
 from glow.quantization import (
     SCHEMAS,
     STORAGES,
@@ -29,7 +30,7 @@ STORAGE = st.sampled_from(sorted(set(STORAGES) - {"i32"}))
 
 def parts(t: QuantizedType) -> tuple[float, int, int, int]:
     (scale,), (point,) = t.scale_values(), t.zero_point_values()
-    return scale, point, *storage_range(t.storage)
+    return scale, point, *integer_range(t.storage)
 
 
 @given(FINITE, FINITE, SCHEMA, STORAGE)

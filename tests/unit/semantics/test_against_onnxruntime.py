@@ -282,7 +282,7 @@ def test_quantize_and_dequantize(rng: Rng, dtype: type, axis: int | None):
     close(back, run_onnx("DequantizeLinear", found, np.array(scale), np.array(zero), **attributes))
 
 
-def test_quantize_saturates_at_the_storage_range_and_takes_nan():
+def test_quantize_saturates_at_the_integer_range_and_takes_nan():
     quantized = QuantizedType(i8, f32, 0.5, 3, storage_bounds=(-100, 100))
     x = np.array([1e9, -1e9, np.inf, -np.inf, np.nan, 0.25, 0.75], np.float32)
     found = run_node(QuantizeOp, x, result_types=[with_shape(quantized, x.shape)])
