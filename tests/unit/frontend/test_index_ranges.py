@@ -246,3 +246,35 @@ def test_indices_of_which_data_decides_how_many_are_used_are_checked(backend: st
     np.testing.assert_array_equal(model(X, np.array([0, 0, 0]))[0], X[4:])
     with pytest.raises(IndexRangeError, match=r"Gather 'picks'.* -4 to 3, found 4,"):
         model(X, np.array([0, 1, 1]))
+
+
+def test_bodies_inside_of_bodies_are_checked():
+    """A branch in a loop in a loop reads row `j + n` of `x` in the first two steps `j`."""
+    taken = picking_row([helper.make_node("Add", ["i", "n"], ["k"])], [], ["t"])
+    del taken.node[-1]
+    other = helper.make_graph(
+        [helper.make_node("Identity", ["s"], ["t"])], "other", [], list(taken.output)
+    )
+    branch = [
+        helper.make_node("Less", ["i", "two"], ["c"]),
+        helper.make_node("If", ["c"], ["t"], then_branch=taken, else_branch=other),
+        helper.make_node("Identity", ["on"], ["go"]),
+    ]
+    inner = picking_row([], ["i", "on", "s"], ["go", "t"])
+    del inner.node[:]
+    outer = onnx.GraphProto()
+    outer.CopyFrom(inner)
+    inner.node.extend(branch)
+    loops = [
+        helper.make_node("Loop", ["inner", "", "s"], ["t"], body=inner),
+        helper.make_node("Identity", ["on"], ["go"]),
+    ]
+    outer.node.extend(loops)
+    nodes = [helper.make_node("Loop", ["outer", "", "s0"], ["y"], body=outer)]
+    constants = {**CONSTANTS, "two": np.int64(2), "outer": np.int64(257), "inner": np.int64(171)}
+    model = glow.compile(network(nodes, (), constants))
+    assert str(model.stages["imported"]).count("glow.loop") == 2
+    np.testing.assert_allclose(model(X, np.int64(2))[0], 257 * (X[2] + X[3]), rtol=1e-4)
+    for n, found in ((3, 4), (-7, -7)):
+        with pytest.raises(IndexRangeError, match=f"Gather 'picks'.* -4 to 3, found {found},"):
+            model(X, np.int64(n))
