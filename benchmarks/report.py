@@ -83,6 +83,25 @@ def times(results: Results, batch: int, threads: Sequence[int]) -> Section:
     return Section(f"{title}; {SPEED}", heads, [*rows, mean] if len(rows) > 1 else rows)
 
 
+def summary(results: Results) -> Section:
+    """
+    Returns the milliseconds of glow and of the faster peer for one image, and the quotient of both.
+    """
+    columns = ["glow", "faster peer", "speed"]
+    heads = ["network", *(f"{c}, {n}T" for n in results.threads() for c in columns)]
+    rows, mean = [], ["geometric mean"]
+    for network in results.networks(1):
+        row = [network]
+        for threads in results.threads():
+            case = results.find(network, 1, threads) or Case(network, 1, threads)
+            row += map(milliseconds, (case.median(OURS), case.faster_peer()))
+            row.append(number(case.speed(), 2))
+        rows.append(row)
+    for threads in results.threads():
+        mean += ["", "", number(results.mean_speed(1, threads), 2)]
+    return Section(f"Milliseconds per inference; {SPEED}", heads, [*rows, mean])
+
+
 def without_winograd(results: Results) -> Section:
     """
     Returns milliseconds per inference of one image with convolutions by their definition, and the
@@ -140,8 +159,11 @@ def machine(results: Results) -> str:
     settings = results.settings
     largest = results.largest_difference()
     agreement = "" if largest is None else f" Outputs agree within {largest:.1g} of the largest."
+    found = results.machine
+    details = ": ".join(found[name] for name in ("architecture", "features") if name in found)
+    speed = f" with at most {found['peak']} GFLOP/s each" if "peak" in found else ""
     return (
-        f"{results.machine['cpu']}, {results.machine['cores']} cores; {versions}; {results.date}. "
+        f"{found['cpu']} ({details}), {found['cores']} cores{speed}; {versions}; {results.date}. "
         f"Batch 1 unless said, f32, medians of {settings['rounds']:g} processes per runtime with "
         f"up to {settings['repeat']:g} runs each.{agreement}"
     )

@@ -14,8 +14,6 @@ exit code is 1 if a runtime failed or differs by more than `--tolerance`. Networ
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -26,6 +24,7 @@ from pathlib import Path
 
 from glow.benchmarks.chart import svg
 from glow.benchmarks.compare import Settings, compare
+from glow.benchmarks.machines import this_machine
 from glow.benchmarks.measurements import DIRECT, Results
 from glow.benchmarks.networks import ALL
 from glow.benchmarks.report import machine, sections
@@ -42,26 +41,10 @@ BATCHED = {"resnet50": 8, "squeezenet": 8}
 """Networks that also run in batches by default, and how large these are."""
 
 
-def cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def cores() -> int:
-    """Returns the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def describe(runtimes: Sequence[str], settings: Settings) -> Results:
     """Returns results without cases, but with the machine and the versions of the runtimes."""
     return Results(
-        machine={"cpu": cpu_name(), "cores": str(cores()), "system": platform.system()},
+        machine=this_machine(),
         versions={name: version(PACKAGES.get(name, name)) for name in runtimes},
         settings={
             "rounds": settings.rounds,

@@ -232,14 +232,16 @@ def winograd_convolution(
     elements: int,
     inputs: int,
     outputs: int,
+    group: int = 1,
     timings: Timings = TIMINGS,
 ) -> float:
     """
-    Returns the cycles of Winograd convolution of `inputs` to `outputs` channels, where transformed
-    tiles have `elements` elements, and all of them together `points`.
+    Returns the cycles of Winograd convolution of `inputs` to `outputs` channels, both divided into
+    `group` groups, where transformed tiles have `elements` elements, and all of them together
+    `points`.
     """
-    filters = images * 4 * elements * inputs * outputs
-    rest = _winograd_arithmetic(points, inputs, outputs, timings)
+    filters = images * 4 * elements * inputs * outputs / group
+    rest = _winograd_arithmetic(points, inputs, outputs, group, timings)
     return rest + filters * timings.flops_per_byte
 
 
@@ -260,7 +262,7 @@ def winograd_of_bytes(
 ) -> float:
     """Returns the same as `winograd_convolution` for transforms that are words of 16 bits."""
     filters = images * 2 * elements * inputs * outputs
-    rest = _winograd_arithmetic(points, inputs, outputs, timings)
+    rest = _winograd_arithmetic(points, inputs, outputs, 1, timings)
     return rest + filters * timings.words_flops_per_byte
 
 
@@ -289,9 +291,11 @@ def winograd_in_parts(
     return t.parts_start_flops + products / t.parts_speed + transforms + reading
 
 
-def _winograd_arithmetic(points: int, inputs: int, outputs: int, timings: Timings) -> float:
+def _winograd_arithmetic(
+    points: int, inputs: int, outputs: int, group: int, timings: Timings
+) -> float:
     """Returns the cycles of products and transforms, as if filters were near."""
-    products = 2 * points * inputs * outputs / timings.winograd_product_speed
+    products = 2 * points * inputs * outputs / group / timings.winograd_product_speed
     return products + _winograd_transforms(points, inputs, outputs, timings)
 
 

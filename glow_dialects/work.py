@@ -198,9 +198,10 @@ def _winograd(call: Call) -> int:
     """Returns the operations of transformed tiles, without the transforms."""
     tile, (_, inputs, *_, lanes) = call.int("tile"), call.shape(0)
     batch, blocks, *sizes, block = shape_of(call.results[0])
-    pool = call.int("pool") if issubclass(call.operator, WinogradConvolutionOp) else 1
+    of_floats = issubclass(call.operator, WinogradConvolutionOp)
+    pool, group = (call.int("pool"), call.int("group")) if of_floats else (1, 1)
     points = (tile + 2) ** 2 * batch * prod(-(-s * pool // tile) for s in sizes)
-    return points * inputs * lanes * blocks * block
+    return points * inputs * lanes * blocks * block // group
 
 
 @operations(LocalResponseNormOp)

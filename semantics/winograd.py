@@ -89,7 +89,10 @@ def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray
     m = call.int("tile")
     if has_parts(call):
         u = _sum_of_parts(u, x.shape[1] * x.shape[-1])
-    y = _convolved(m, winograd_transforms(m), x, u) + b[:, :, None, None]
+    group = call.int("group")
+    parts = zip(np.split(x, group, 1), np.split(u, group, 1), strict=True)
+    y = np.concatenate([_convolved(m, winograd_transforms(m), v, w) for v, w in parts], 1)
+    y += b[:, :, None, None]
     outputs, width, *counts = y.shape[1:]
     pool = call.int("pool")
     if pool > 1:

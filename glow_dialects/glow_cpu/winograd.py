@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, bf16, f3
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
+from ...wording import counted
 from ..elements import storage_type
 from ..glow.base import AcceptsEpilogue, Node
 from ..operator import Call, expect_float, expect_rank, expect_shape, with_shape
@@ -24,7 +25,8 @@ class WinogradConvolutionOp(Node):
     Convolution of a blocked `input` [N, C / b, H, W, b] with a filter of 3 x 3, stride 1, without
     padding, tile by tile of `tile` x `tile` outputs. The result is [N, O / b, H - 2, W - 2, b]. If
     `pool` is more than 1, it is the largest of each `pool` x `pool` outputs instead, as of max
-    pooling with that stride, which drops what is left over at the end; it divides `tile`.
+    pooling with that stride, which drops what is left over at the end; it divides `tile`. With a
+    `group` above 1, each group has whole blocks, and C is the number of input channels of one.
 
     `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
     tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
@@ -33,6 +35,7 @@ class WinogradConvolutionOp(Node):
 
     A filter of f32 may also be given as the sum of three parts of bf16, the largest first, with the
     channels of two neighbouring blocks in pairs: [(tile + 2)^2, O / b, ceil(C / 2b), 3, b, b, 2].
+    It has one group.
     Then the transformed input may be divided likewise, and of the nine products of parts the six be
     summed that are not below 2^-21 of the whole, on processors that multiply tiles of bf16 (Henry,
     Tang and Heinecke, Leveraging the bfloat16 Artificial Intelligence Datatype, 2019).
@@ -57,6 +60,7 @@ class WinogradConvolutionOp(Node):
     bias = operand_def(TensorType)
     tile = prop_def(IntegerAttr.constr(i64))
     pool = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+    group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
@@ -73,7 +77,14 @@ class WinogradConvolutionOp(Node):
         outputs, block = expect_rank(call, 2, 2, "a bias")
         if call.element(2) != element:
             raise call.fail(f"expected a bias with elements {element}, found {call.operands[2]}")
-        _expect_filter(call, (tile + 2) ** 2, inputs, lanes)
+        group = call.int("group")
+        if group < 1 or inputs % group or outputs % group or (group > 1 and has_parts(call)):
+            raise call.fail(
+                f"expected {counted(group, 'group')} of whole blocks, one for a filter in parts, "
+                f"found input {call.operands[0]}, filter {call.operands[1]} and bias "
+                f"{call.operands[2]}"
+            )
+        _expect_filter(call, (tile + 2) ** 2, inputs // group, lanes)
         if min(sizes) < 2 + pool:
             least = f"{2 + pool} x {2 + pool}"
             raise call.fail(f"expected an input of at least {least}, found {call.operands[0]}")

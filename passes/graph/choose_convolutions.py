@@ -6,8 +6,9 @@ Winograd convolution (`glow_cpu.winograd_convolution`) applies to filters of 3 x
 takes fewer multiplications, but transforms its inputs and results, computes whole tiles where the
 result ends within one, and reads filters that are 16 / 9 or 4 times as large. Where there are tile
 registers for bf16, the products may be those of three parts of each number, as exact as in f32, but
-faster; then filters take half as much again. A cost model decides; filters are transformed at
-compile time, when their bytes are needed.
+faster; then filters take half as much again. Groups of channels have products of their own, which
+are not in parts. A cost model decides; filters are transformed at compile time, when their bytes
+are needed.
 
 Convolutions of bytes by pairs of 16-bit words (`glow_cpu.dot_convolution`) become
 `glow_cpu.dot_winograd_convolution`, which is exact, on machines that multiply no bytes. The
@@ -60,17 +61,19 @@ class Layer:
     outputs: int
     counts: tuple[int, int]
     """Rows and columns of the result."""
+    group: int = 1
 
     @staticmethod
     def of(node: BlockedConvolutionOp | DotConvolutionOp) -> Layer:
         images, blocks, *counts, block = shape_of(node.result.type)
         _, inputs, *_, lanes = shape_of(node.input.type)
-        return Layer(images, inputs * lanes, blocks * block, (counts[0], counts[1]))
+        group = node.group.value.data
+        return Layer(images, inputs * lanes, blocks * block, (counts[0], counts[1]), group)
 
 
 def direct_cost(layer: Layer) -> float:
     """Returns the time of direct convolution, in floating-point operations at full speed."""
-    weights = layer.inputs * layer.outputs * KERNEL**2
+    weights = layer.inputs * layer.outputs // layer.group * KERNEL**2
     return costs.direct_convolution(layer.images, weights, prod(layer.counts))
 
 
@@ -90,7 +93,7 @@ def winograd_cost(layer: Layer, way: Winograd, machine: MachineDescription) -> f
     sizes = (layer.images, points, elements, layer.inputs, layer.outputs)
     if way.parts:
         return costs.winograd_in_parts(*sizes, 2 * PARTS, machine.l2_bytes)
-    return costs.winograd_convolution(*sizes)
+    return costs.winograd_convolution(*sizes, layer.group)
 
 
 def _points(layer: Layer, tile: int) -> tuple[int, int]:
@@ -104,7 +107,7 @@ def best_way(layer: Layer, forced: bool, machine: MachineDescription) -> Winogra
     Returns the fastest Winograd convolution, with tile registers for bf16 also of those in parts;
     None if the definition is faster still.
     """
-    parts = (False, True) if machine.has_bf16_tiles else (False,)
+    parts = (False, True) if machine.has_bf16_tiles and layer.group == 1 else (False,)
     ways = [Winograd(tile, p) for tile in TILES for p in parts]
     times: dict[Winograd | None, float] = {w: winograd_cost(layer, w, machine) for w in ways}
     if not forced:
@@ -117,7 +120,6 @@ def applies(node: BlockedConvolutionOp) -> bool:
     geometry = (node.call.ints("strides"), node.call.ints("dilations"))
     return (
         geometry == ((1, 1), (1, 1))
-        and node.group.value.data == 1
         and is_blocked_input(node.call)
         and shape_of(node.filter.type)[2:4] == (KERNEL, KERNEL)
         and 0 not in shape_of(node.result.type)
@@ -147,7 +149,7 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
 
     u = build.add(lazy_constant(shape, element, hint or "filter", transformed))
     u.name_hint = hint
-    y = build(WinogradConvolutionOp, node.input, u, node.bias, tile=way.tile)
+    y = build(WinogradConvolutionOp, node.input, u, node.bias, tile=way.tile, group=node.group)
     filters = node.filter
     replace_node(node, build.ops, y)
     erase_if_dead([filters])

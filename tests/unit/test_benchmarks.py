@@ -9,14 +9,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import onnx
 import pytest
-from glow.benchmarks import decoding, publish
+from glow.benchmarks import decoding
 from glow.benchmarks.cases import with_batch
 from glow.benchmarks.chart import svg
 from glow.benchmarks.compare import difference
@@ -24,6 +23,7 @@ from glow.benchmarks.measurements import Case, Measurement, Results, geometric_m
 from glow.benchmarks.networks import network_graph_file
 from glow.benchmarks.report import milliseconds, sections
 from glow.tests.support.drawn import cut_off
+from glow.tests.support.invented_results import NAMES, random_results
 from glow.tests.support.seeds import numbered
 from glow.tests.support.small_decoder import small_decoder
 from onnx import helper
@@ -78,26 +78,6 @@ def run(start: Callable[..., Finished]) -> Run:
 
 
 TINY = ("--runtimes", "glow", "onnxruntime", "--repeat", "2", "--seconds", "0.01")
-NAMES = ("glow", "onnxruntime", "openvino")
-
-
-def random_results(seed: int) -> Results:
-    """
-    Returns invented results, with two numbers of threads and a batch size that not all networks
-    have.
-    """
-    rng = np.random.default_rng(seed)
-    machine = {"cpu": "A & B", "cores": "2"}
-    results = Results(machine, {"glow": "1", "openvino": "2"}, {"rounds": 3, "repeat": 5}, "today")
-    for network, batch, threads in product(("some", "other", "third"), (1, 8), (1, 2)):
-        if batch == 8 and network != "some":
-            continue
-        case = Case(network, batch, threads)
-        for name in NAMES:
-            median, cold = rng.uniform(0.001, 0.5, 2)
-            case.runtimes[name] = Measurement(median, median / 2, 7, cold, cold / 3, 10**8)
-        results.cases.append(case)
-    return results
 
 
 def test_comparison(tmp_path: Path, run: Run) -> None:
@@ -256,39 +236,6 @@ def test_long_names_and_one_panel_fit() -> None:
     chart = svg(replace(results, cases=renamed))
     assert chart.count("a network with a long name") == len(NAMES)
     assert not cut_off(chart)
-
-
-def test_publishing(tmp_path: Path) -> None:
-    found = tmp_path / "found.json"
-    found.write_text(random_results(6).to_json())
-    (tmp_path / "docs").mkdir()
-    documents = [tmp_path / name for name in (publish.README, publish.TABLES)]
-    for path in documents:
-        path.write_text(f"# before\n{publish.HEAD}old\n{publish.END}\nafter\n")
-    assert publish.main(["--root", str(tmp_path), "--check"]) == 1
-    assert publish.main(["--root", str(tmp_path), str(found)]) == 0
-    assert publish.main(["--root", str(tmp_path), "--check"]) == 0
-    readme, tables = (path.read_text() for path in documents)
-    assert readme.startswith(f"# before\n{publish.HEAD}![")
-    assert "| network |" not in readme
-    assert tables.count("| network |") == 3
-    for text in (readme, tables):
-        assert text.endswith(f"{publish.END}\nafter\n")
-        assert "A & B, 2 cores" in text
-        assert "\nold\n" not in text
-    assert (tmp_path / publish.KEPT).read_text() == found.read_text()
-    (tmp_path / publish.CHART).write_text("<svg/>")
-    assert publish.main(["--root", str(tmp_path), "--check"]) == 1
-
-
-def test_publishing_needs_a_place() -> None:
-    with pytest.raises(ValueError, match="no part"):
-        publish.with_part("nothing", "text")
-
-
-def test_what_is_published_is_current() -> None:
-    kept = ROOT / publish.KEPT
-    assert publish.stale(ROOT, Results.read(kept) if kept.is_file() else None) == []
 
 
 @pytest.mark.parametrize("sizes", [("20", "60")])

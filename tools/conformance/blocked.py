@@ -100,3 +100,12 @@ def winograd_convolution(draw: Draw) -> Iterator[Case]:
             values=scaled(draw, 32 * 9),
             constants=(1, 2),
         )
+    yield draw.case(
+        (1, 4, 7, 9, 16),
+        (36, 6, 32, 16),
+        (6, 16),
+        tile=4,
+        group=2,
+        values=scaled(draw, 32 * 9),
+        constants=(1, 2),
+    )

@@ -81,13 +81,14 @@ class _Winograd:
         self.counts = [n * self.pool for n in k.result.shape[2:4]]
         self.lanes = self.x.shape[-1]
         self.outputs, self.block = self.bias.shape
+        self.group = self._group()
         channels = (self.x.shape[1] * self.lanes, self.outputs * self.block)
         size, elements = element_bytes(self.element), self.side**2
         self.blocks = choose_blocks(
             self.counts,
             self.tile,
             elements * (channels[0] * self.input_bytes + channels[1] * size),
-            elements * prod(channels) * self.input_bytes,
+            elements * prod(channels) // self.group * self.input_bytes,
             k.machine,
             k.threads,
             near=self.in_parts,
@@ -100,6 +101,9 @@ class _Winograd:
 
     def _pool(self) -> int:
         return self.k.call.int("pool")
+
+    def _group(self) -> int:
+        return self.k.call.int("group")
 
     @property
     def input_bytes(self) -> int:
@@ -163,15 +167,20 @@ class _Winograd:
 
     def _multiply(self, tiles: int) -> None:
         """
-        Computes `products[p, o] = sum(inputs[p, c] * filters[p, o, c])` in each of the planes p.
+        Computes `products[p, o] = sum(inputs[p, c] * filters[p, o, c])` in each of the planes p,
+        where the channels c are those of the group of o.
         """
         p, o, t = self._places(tiles)
-        c, lane, out = Dim("c", self.x.shape[1]), Dim("l", self.lanes), Dim("k", self.block)
-        channel = Affine({c: self.lanes, lane: 1})
+        c, lane = Dim("c", self.x.shape[1] // self.group), Dim("l", self.lanes)
+        out, channel = Dim("k", self.block), Affine({c: self.lanes, lane: 1})
+        first: Index = 0
+        if self.group > 1:
+            g, o = Dim("g", self.group), Dim("o", self.outputs // self.group)
+            first, o = g * c.size, g * o.size + o
         products = total(
             Combine.ADD,
             self.element,
-            self.inputs[[p, c, t, lane]],
+            self.inputs[[p, c + first, t, lane]],
             self.filters[[p, o, channel, out]],
         )
         self._sum(products, (p, o, t, out), (c, lane))
@@ -180,11 +189,11 @@ class _Winograd:
         """Returns the loops over planes, blocks of output channels, and tiles."""
         return Dim("p", self.side**2), Dim("o", self.outputs), Dim("t", tiles)
 
-    def _sum(self, products: Reduction, place: Sequence[Dim], reduced: Sequence[Dim]) -> None:
+    def _sum(self, products: Reduction, place: Sequence[Index], reduced: Sequence[Dim]) -> None:
         """Stores the sums into `products[place]`."""
         self.k.nest(
             Nest(
-                tuple(place),
+                tuple(dim for index in place for dim in affine(index).terms),
                 (self.products[place],),
                 Body.passing(self.element),
                 reduction=products,
@@ -335,6 +344,9 @@ class _WinogradOfBytes(_Winograd):
         return integer_transforms(self.tile)
 
     def _pool(self) -> int:
+        return 1
+
+    def _group(self) -> int:
         return 1
 
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:

@@ -75,6 +75,36 @@ func.func @many_pixels(%x: tensor<1x4x226x226x16xf32>, %b: tensor<4x16xf32>) -> 
 
 // -----
 
+// Each of two groups has filters of its own. They are never in parts.
+func.func @groups(%x: tensor<1x8x226x226x16xf32>, %b: tensor<8x16xf32>) -> tensor<1x8x224x224x16xf32> {
+  %f = glow.constant #glow.blob<"filter.bin", 0, 294912> : tensor<8x4x3x3x16x16xf32>
+  %y = glow_cpu.blocked_convolution %x, %f, %b group 2 : (tensor<1x8x226x226x16xf32>, tensor<8x4x3x3x16x16xf32>, tensor<8x16xf32>) -> tensor<1x8x224x224x16xf32>
+  func.return %y : tensor<1x8x224x224x16xf32>
+}
+
+// AUTO-LABEL: @groups(
+// AUTO:       glow_cpu.winograd_convolution %x, %f, %b tile 4 group 2 : (tensor<1x8x226x226x16xf32>, tensor<36x8x64x16xf32>, tensor<8x16xf32>) -> tensor<1x8x224x224x16xf32>
+// TILES-LABEL: @groups(
+// TILES:       glow_cpu.winograd_convolution %x, %f, %b tile 4 group 2 : (tensor<1x8x226x226x16xf32>, tensor<36x8x64x16xf32>
+// DIRECT-LABEL: @groups(
+// DIRECT:       glow_cpu.blocked_convolution
+
+// -----
+
+// Few channels in each group make products too small to repay the transforms of all channels.
+func.func @few_channels_in_groups(%x: tensor<1x64x7x7x4xf32>, %b: tensor<64x4xf32>) -> tensor<1x64x5x5x4xf32> {
+  %f = glow.constant #glow.blob<"filter.bin", 0, 36864> : tensor<64x1x3x3x4x4xf32>
+  %y = glow_cpu.blocked_convolution %x, %f, %b group 64 : (tensor<1x64x7x7x4xf32>, tensor<64x1x3x3x4x4xf32>, tensor<64x4xf32>) -> tensor<1x64x5x5x4xf32>
+  func.return %y : tensor<1x64x5x5x4xf32>
+}
+
+// CHECK-LABEL: @few_channels_in_groups(
+// CHECK:       glow_cpu.winograd_convolution
+// AUTO-LABEL: @few_channels_in_groups(
+// AUTO:       glow_cpu.blocked_convolution
+
+// -----
+
 // Filters in parts are larger, which few pixels do not repay.
 func.func @few_tiles(%x: tensor<1x16x9x9x16xf32>, %b: tensor<16x16xf32>) -> tensor<1x16x7x7x16xf32> {
   %f = glow.constant #glow.blob<"filter.bin", 0, 2359296> : tensor<16x16x3x3x16x16xf32>

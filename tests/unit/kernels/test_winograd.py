@@ -65,10 +65,10 @@ def layer(
     return [pack_channels(x, block), u, pack_channels(b, block)[0]], w
 
 
-def program(operands: list[np.ndarray], tile: int, pool: int = 1) -> ModuleOp:
+def program(operands: list[np.ndarray], tile: int, pool: int = 1, group: int = 1) -> ModuleOp:
     types = [TensorType(element_type(a.dtype), a.shape) for a in operands]
     block = Block(arg_types=types)
-    node = WinogradConvolutionOp.of(*block.args, tile=tile, pool=pool)
+    node = WinogradConvolutionOp.of(*block.args, tile=tile, pool=pool, group=group)
     block.add_ops([node, func.ReturnOp(*node.results)])
     t = FunctionType.from_lists(types, [r.type for r in node.results])
     module = ModuleOp([func.FuncOp("main", t, Region(block))])
@@ -93,6 +93,21 @@ def test_agrees_with_the_interpreter(case: tuple[int, int, int, tuple[int, int],
     rng = numbered(*counts)
     operands, _ = layer(rng, images, inputs, outputs, counts, tile, block)
     check_native(program(operands, tile), operands, MACHINES[block], 2e-5)
+
+
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("block", MACHINES)
+def test_groups(block: int, threads: int, tile: int, rng: np.random.Generator):
+    group, inputs, outputs = (int(n) for n in rng.integers([2, 1, 1], [5, 4, 4]))
+    counts = (int(rng.integers(3, 15)), int(rng.integers(3, 15)))
+    sizes = (group * inputs * block, outputs * block)
+    operands, w = layer(rng, 2, *sizes, counts, tile, block)
+    filters = np.split(pack_filter(w, block), group, 1)
+    u = np.concatenate([transform_filter(f, tile) for f in filters], 1)
+    bias = rng.standard_normal((group * outputs, block)).astype(np.float32)
+    module = program([operands[0], u, bias], tile, group=group)
+    check_native(module, [operands[0], u, bias], MACHINES[block], 2e-5, threads=threads)
 
 
 @pytest.mark.parametrize("tile", TILES)

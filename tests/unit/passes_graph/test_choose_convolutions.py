@@ -33,7 +33,10 @@ MACHINE = MachineDescription(l2_bytes=1 << 21)
         (Layer(1, 128, 128, (28, 28)), 4),
         (Layer(1, 512, 512, (28, 28)), 4),
         (Layer(1, 64, 64, (224, 224)), 4),
+        (Layer(1, 512, 512, (14, 14), 8), 2),
+        (Layer(1, 128, 128, (56, 56), 2), 4),
         (Layer(1, 1024, 1024, (3, 3)), None),
+        (Layer(1, 256, 256, (5, 5), 64), None),
         (Layer(1, 16, 16, (1, 1)), None),
         (Layer(1, 4, 4, (64, 64)), None),
     ],
@@ -80,17 +83,21 @@ def test_costs_grow_with_the_work():
 
 @pytest.mark.parametrize("algorithm", ["auto", "direct", "winograd"])
 @pytest.mark.parametrize("tiles", ["false", "true"])
-@pytest.mark.parametrize("sizes", [(8, 24, 13, 10), (3, 8, 9, 9), (20, 9, 7, 5)], ids=str)
-def test_results_stay(algorithm: str, sizes: tuple[int, int, int, int], tiles: str):
-    inputs, outputs, rows, columns = sizes
+@pytest.mark.parametrize(
+    "sizes",
+    [(8, 24, 13, 10, 1), (3, 8, 9, 9, 1), (20, 9, 7, 5, 1), (48, 24, 9, 11, 3)],
+    ids=str,
+)
+def test_results_stay(algorithm: str, sizes: tuple[int, int, int, int, int], tiles: str):
+    inputs, outputs, rows, columns, group = sizes
     rng = numbered(*sizes)
     arrays = [
         rng.standard_normal(shape).astype(np.float32)
-        for shape in ((1, inputs, rows, columns), (outputs, inputs, 3, 3), (outputs,))
+        for shape in ((1, inputs, rows, columns), (outputs, inputs // group, 3, 3), (outputs,))
     ]
     block = Block(arg_types=[TensorType(f32, arrays[0].shape)])
     w, b = (make_constant(a, hint) for a, hint in zip(arrays[1:], "wb", strict=True))
-    pads = {"pads": [1, 1, 1, 1], "strides": [1, 1], "dilations": [1, 1], "group": 1}
+    pads = {"pads": [1, 1, 1, 1], "strides": [1, 1], "dilations": [1, 1], "group": group}
     y = ConvolutionOp.of(block.args[0], w.result, b.result, **pads)
     block.add_ops([w, b, y, func.ReturnOp(y.result)])
     t = FunctionType.from_lists([block.args[0].type], [y.result.type])
