@@ -230,7 +230,7 @@ def _next_filters(nest: Nest, roles: Roles, schedule: RegisterTile) -> Lines:
         place += schedule.chunks.number * share
         reduced = reduced[1:]
     # each tile of pixels prefetches its share, the largest of them without a gap
-    most = max(p.tile for p in schedule.parts[pixels[-1]])
+    most = max((p.tile for p in schedule.parts_of(pixels[-1])), default=1)
     count = prod(p.size for p in pixels)
     step = -(-share * most // (count * prod(d.size for d in reduced)))
     for position, pixel in enumerate(pixels):

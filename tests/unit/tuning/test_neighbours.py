@@ -13,7 +13,7 @@ from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View, affine
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.content import with_unique_names
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
-from glow.glow_dialects.glow_nest.schedule import KINDS, AmxTile, Lines, Reduce
+from glow.glow_dialects.glow_nest.schedule import KINDS, AmxTile, Lines, Reduce, RegisterTile
 from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.kernels.schedule_nests import schedule_of
 from glow.lowering.kernels.schedules.best_schedule import best_schedule
@@ -69,6 +69,28 @@ def jobs(name: str, folder: Path) -> Sequence[Job]:
     )
     model = glow.compile(str(path), schedules="none", cache=False)
     return jobs_of(model.stages["nests"], find_target(None, None, None).describe())
+
+
+def test_any_loop_over_pixels_may_be_the_innermost():
+    """Filters that are prefetched meanwhile are divided among tiles of one pixel, too."""
+    p, q, o, k = Dim("p", 14), Dim("q", 14), Dim("o", 8), Dim("k", 16)
+    c, lane = Dim("c", 40), Dim("l", 16)
+    image, filters, result = (
+        View.dense(Buffer(f32, 0, prod(shape), i), shape)
+        for i, shape in enumerate(((40, 14, 20, 16), (8, 640, 16), (8, 14, 20, 16)))
+    )
+    factors = (image[[c, p, q, lane]], filters[[o, affine(c) * 16 + lane, k]])
+    nest = Nest(
+        (o, p, q, k),
+        (result[[o, p, q, k]],),
+        Body.passing(f32),
+        reduction=Reduction(Combine.ADD, f32, factors),
+        reduced=(c, lane),
+    )
+    machine = MachineDescription()
+    nest, best = best_schedule(simplified(nest), machine)
+    found = [s for _, s in neighbours(nest, (nest, best), machine) if isinstance(s, RegisterTile)]
+    assert any(s.prefetch_lines and not s.parts_of(s.order[-2]) for s in found)
 
 
 @pytest.mark.parametrize("name", GRAPHS)
