@@ -20,7 +20,7 @@ from ..nn.functions import RANDOM
 from ..nn.tensor import Described, Graph, Tensor
 from .checkpoint import read_checkpoint, write_checkpoint
 from .data import Batch, Dataset, batches_of
-from .execution import Execution, examples, with_precision
+from .execution import Execution, examples, reporting, with_precision
 from .networks import frozen, network_of
 from .nonfinite import first_nonfinite
 from .optimizers import Optimizer
@@ -75,9 +75,8 @@ class Trainer:
         - `precision`: `bf16` to round the factors of products where that is faster, in steps and in
           evaluation; all else stays in f32 (Micikevicius et al. 2018). It needs AVX512-BF16.
 
-        Raises GlowError for a pattern that matches nothing, a precision that the CPU lacks, and
-        what `glow.compile` raises for a model. Programs are compiled for the first batch of each
-        shape.
+        Programs are compiled for the first batch of each shape. Raises GlowError for a pattern that
+        matches nothing, a precision that the CPU lacks, and what `glow.compile` raises for a model.
         """
         self.network = network_of(model)
         self._optional: str | None = None
@@ -102,8 +101,7 @@ class Trainer:
         given = {"backend": backend, "threads": threads, **options}
         self._execution = Execution(self._graphs.state, with_precision(precision, given))
         self._processes = processes
-        can_report = "reports" in find_backend(backend).option_defaults()
-        self._reports: dict[str, object] = {"reports": True} if can_report else {}
+        self._reports = reporting(backend)
         if processes is not None:
             processes.copy_first(self._execution.arrays.values())
 

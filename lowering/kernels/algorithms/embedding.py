@@ -84,7 +84,7 @@ class _Bag:
         """The number of an index, of all bags."""
         self.range = Range(self.t, offsets[[b]], offsets[[affine(b) + 1]])
         self.factor = weights[[self.t if weights.shape == indices.shape else 0]]
-        """What the row is multiplied with."""
+        """The factor of the row."""
         self._data = data
         self._row = Indirect(indices[[self.t]], data.shape[0], data.strides[0])
 

@@ -26,6 +26,7 @@ DEFAULTS = {
     "glow.matmul": "shapes work",
     "glow.fully_connected": "shapes work",
     "glow_cpu.packed_matmul": "shapes work",
+    "glow_cpu.rounded_matmul": "shapes work",
     "glow.block_quantized_matmul": "kernel shapes work",
     "glow_cpu.packed_block_quantized_matmul": "shapes work",
     "glow.embedding_bag": "shapes work",

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import glow
+import numpy as np
 import pytest
 from glow.lazy import lazy_property
 from glow.passes.collector import without_garbage_collection
 from glow.runtime.gil_switch import python_lock, short_gil_switch
+from glow.tests.support.seeds import start_run, start_test
 from glow.tests.unit.runtime.team_checks import check_same, graph, in_child
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux only")
@@ -103,8 +105,10 @@ def test_a_child_reads_a_property_that_another_thread_computes():
         thread.join()
 
 
-def compile_in_children() -> None:
+def compile_in_children(seed: int) -> None:
     """Compiles in forked children, and in a thread at the same time."""
+    start_run(seed)
+    start_test(compile_in_children.__name__)
     single = glow.compile(graph(), cache=False)
     stop, wrong = threading.Event(), []
 
@@ -131,9 +135,10 @@ def compile_in_children() -> None:
     assert not wrong
 
 
-def test_children_compile_while_another_thread_does():
+def test_children_compile_while_another_thread_does(rng: np.random.Generator):
     """In a process of its own, whose children inherit nothing from other tests."""
-    work = f"from {__name__} import compile_in_children; compile_in_children()"
+    seed = rng.integers(1 << 32)
+    work = f"from {__name__} import compile_in_children; compile_in_children({seed})"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", work], capture_output=True, text=True, timeout=400
     )
