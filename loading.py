@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Block, SSAValue
 
 from .glow_dialects.elements import is_float
 from .glow_dialects.glow.constant import ConstantOp
@@ -54,7 +54,9 @@ def load_model(
         return module if keep_partitions else _whole(module)
     frontend = onnx_frontend()
     limit = frontend.MAX_ELEMENTS if max_elements is None else max_elements
-    return frontend.import_onnx(model, symbols, limit, external, values)
+    return frontend.import_onnx(
+        model, symbols, limit, external, values, differentiate=gradient_nodes
+    )
 
 
 def load_parameters(
@@ -78,13 +80,21 @@ def load_parameters(
     frontend = onnx_frontend()
     loaded = frontend.load_onnx(model)
     sizes = {**dict.fromkeys(frontend.model_symbols(loaded), 1), **(symbols or {})}
-    module = frontend.import_onnx(loaded, sizes, parameters=True)
+    module = frontend.import_onnx(loaded, sizes, parameters=True, differentiate=gradient_nodes)
     declared = frontend.declared_inputs(loaded)
     return module, [(each.name, each.shape or ()) for each in declared]
 
 
 def _has_floats(t: Attribute) -> bool:
     return bool(shape_of(t)) and is_float(element_of(t))
+
+
+def gradient_nodes(block: Block, value: SSAValue, wrt: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    """Appends nodes that compute gradients, as `add_gradient_nodes` does."""
+    # few models ask for gradients, and their rules take time to load
+    from .passes.graph.differentiate import add_gradient_nodes
+
+    return add_gradient_nodes(block, value, wrt)
 
 
 def onnx_frontend():

@@ -30,7 +30,8 @@ from .errors import (
     UnsupportedError,
     ValuesNeededError,
 )
-from .frontend.onnx import NEWEST_OPSET, import_onnx, load_onnx, model_symbols
+from .frontend.onnx import NEWEST_OPSET, load_onnx, model_symbols
+from .loading import load_model
 from .wording import counted
 
 
@@ -137,7 +138,8 @@ class GlowBackend(Backend):
 
 def _is_supported(model: Any, symbols: Mapping[str, int]) -> bool:
     try:
-        import_onnx(model, {**dict.fromkeys(model_symbols(model), 1), **symbols})
+        sizes = {**dict.fromkeys(model_symbols(model), 1), **symbols}
+        load_model(model, sizes)
     except ValuesNeededError:
         return True  # they come with a call
     except CutNeededError as error:

@@ -95,12 +95,14 @@ class GlowOptMain(xDSLOptMain):
     def _import_onnx(self, io: IO[bytes]) -> ModuleOp:
         # text needs no onnx and numpy
         from ..frontend.onnx import MAX_ELEMENTS, import_onnx
+        from ..loading import gradient_nodes
 
         # the path, not its bytes: weights stay in the file and are referenced
         source = io.read() if self.args.input_file is None else self.args.input_file
         try:
             return import_onnx(
-                source, dict(self.args.symbols), self.args.max_elements or MAX_ELEMENTS
+                *(source, dict(self.args.symbols), self.args.max_elements or MAX_ELEMENTS),
+                differentiate=gradient_nodes,
             )
         except GlowError as e:
             name = self.get_input_name()

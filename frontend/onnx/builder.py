@@ -31,6 +31,7 @@ from ...glow_dialects.operator import element_of, shape_of, to_attribute
 from ...semantics import evaluate
 from ...semantics.arrays import INLINE_ELEMENTS, constant_of, make_constant
 from .element_types import check_shape
+from .problems import Unsupported
 
 FOLD_ELEMENTS = 100_000
 """Nodes on constants are folded at import if no tensor involved has more elements than this: enough
@@ -93,6 +94,11 @@ class Extremes:
     """The number of a step that does not take place."""
 
 
+Differentiate: TypeAlias = Callable[[Block, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
+"""
+A function that appends nodes to a block which compute the gradient of a number of the block with
+respect to some values, and returns the gradients.
+"""
 Verdict: TypeAlias = Exceeded | Extremes
 """A value by which whoever runs the program tells whether its results are valid."""
 
@@ -111,6 +117,8 @@ class GraphBuilder:
         The initializers of floats that stay as they are, because they are to be trained; None if
         all constants may be folded.
         """
+        self.differentiate: Differentiate | None = None
+        """The function that differentiates; None if nobody can."""
         self.indices: list[Indices] = []
         """The indices that nodes of the block take."""
         self.counted: dict[SSAValue, Counted] = {}
@@ -131,6 +139,12 @@ class GraphBuilder:
             yield
         finally:
             self.indices, self.verdicts = outside
+
+    def gradients(self, value: SSAValue, wrt: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Returns the gradients of a number with respect to values of the graph."""
+        if self.differentiate is None or self.block is not self.graph:
+            raise Unsupported("a gradient is computed outside of bodies and functions only")
+        return self.differentiate(self.block, value, wrt)
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:

@@ -29,11 +29,12 @@ from ...glow_dialects.operator import text_of
 from ...wording import free_name
 from . import ops  # noqa: F401  (registers the converters)
 from .bodies import erase_dead
-from .builder import Counted, Exceeded, Extremes, GraphBuilder, Indices
+from .builder import Counted, Differentiate, Exceeded, Extremes, GraphBuilder, Indices
 from .computed_indices import computed_ranges
 from .control_flow import LIMIT
 from .cut import cut
 from .functions import Functions
+from .gradients import with_targets
 from .graph import GraphConverter
 from .inputs import check_symbols, input_types, real_inputs
 from .load import Model, load_model
@@ -55,6 +56,7 @@ def import_onnx(
     external: set[str] | None = None,
     values: Mapping[str, np.ndarray] | None = None,
     parameters: bool = False,
+    differentiate: Differentiate | None = None,
 ) -> ModuleOp:
     """
     Returns a module with the model's graph as `func.func @main`.
@@ -69,7 +71,7 @@ def import_onnx(
     more than `max_elements` elements. The paths of files of external data are added to `external`.
     `values` of some inputs, which have their types, are constants in the graph; the inputs stay,
     without users. With `parameters`, initializers of floats that have a dimension are not folded
-    and have ONNX's names as `glow.name`.
+    and have ONNX's names as `glow.name`. `differentiate` makes the nodes of gradients.
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect:
@@ -79,18 +81,18 @@ def import_onnx(
     sizes = symbols or {}
     inputs = real_inputs(loaded.proto.graph)
     check_symbols(inputs, sizes)
-    loaded = with_known_opset(loaded, sizes)
+    loaded = with_targets(with_known_opset(loaded, sizes))
     graph = loaded.proto.graph
     if graph.sparse_initializer:
         raise UnsupportedError(_unsupported_message(["sparse initializers"], graph))
-    initializers = _initializers(loaded.initializers)
     types, problems = input_types(inputs, sizes, max_elements)
     block = Block(arg_types=[t for t in types.values() if t is not None])
     builder = GraphBuilder(block, max_elements)
     builder.parameters = set() if parameters else None
+    builder.differentiate = differentiate
     weights = WeightReader(loaded, max_elements)
     scope = Scope(builder, weights, declared_types([*graph.value_info, *graph.output]))
-    scope.initializers = initializers
+    scope.initializers = _initializers(loaded.initializers)
     scope.values = dict.fromkeys(types)
     for name, value in zip((n for n, t in types.items() if t is not None), block.args, strict=True):
         scope.define(name, value)

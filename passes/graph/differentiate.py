@@ -151,12 +151,40 @@ def add_gradients(graph: Graph, of: str, parameters: Sequence[Parameter], seeded
         )
     build = Build()
     seed = _seed(graph, name, loss, build)
-    found = gradients(graph.block, [(loss, seed)], parameters, build)
+    found = _all_gradients(graph.block, loss, seed, parameters, build)
     for parameter, gradient in zip(parameters, found, strict=True):
-        if gradient is None:
-            gradient = build.splat(0.0, parameter.value.type)
         graph.add_result(f"grad.{parameter.name}", gradient)
     graph.insert(build)
+
+
+def add_gradient_nodes(
+    block: Block, value: SSAValue, wrt: Sequence[SSAValue]
+) -> Sequence[SSAValue]:
+    """
+    Appends nodes to a block that compute the gradient of one of its values, a single number, with
+    respect to others, and returns the gradients. Raises CompileError for an operator that has no
+    derivative.
+    """
+    build = Build()
+    parameters = [Parameter(v.name_hint or f"value {i}", v) for i, v in enumerate(wrt)]
+    found = _all_gradients(block, value, build.splat(1.0, value.type), parameters, build)
+    block.add_ops(build.ops)
+    return found
+
+
+def _all_gradients(
+    block: Block,
+    value: SSAValue,
+    seed: SSAValue,
+    parameters: Sequence[Parameter],
+    build: Build,
+) -> list[SSAValue]:
+    """Returns the adjoint of each parameter; zeros where the value does not depend on it."""
+    found = gradients(block, [(value, seed)], parameters, build)
+    return [
+        build.splat(0.0, parameter.value.type) if gradient is None else gradient
+        for parameter, gradient in zip(parameters, found, strict=True)
+    ]
 
 
 def add_tangents(graph: Graph, parameters: Sequence[Parameter]) -> None:

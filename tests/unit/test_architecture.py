@@ -94,6 +94,7 @@ ALLOWED = {
         *("nested_model", "runtime", "specialization", "states"),
     },
     "onnx_backend": {
+        "loading",
         "",
         "compiler",
         "glow_dialects",

@@ -1,4 +1,7 @@
-"""Optimisers: one step for each of any number of tensors (ONNX, ai.onnx.preview.training)."""
+"""
+Gradients, and optimisers: one step for each of any number of tensors (ONNX,
+ai.onnx.preview.training).
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, PowOp, SqrtOp, SubOp
 from ....glow_dialects.glow.logic import LessOp, SelectOp
-from ..builder import GraphBuilder, element, shape
+from ..builder import GraphBuilder, element, known_array, shape, size
+from ..gradients import DOMAIN, names_of
 from ..node import OnnxNode, converter
-
-DOMAIN = "ai.onnx.preview.training"
+from ..problems import Unsupported
 
 
 class Step:
@@ -113,3 +116,22 @@ def optimiser(node: OnnxNode) -> list[SSAValue]:
     count = len(tensors) // kinds
     steps = [rule(Step(node, tensors[i]), *tensors[i::count]) for i in range(count)]
     return [step[kind] for kind in range(kinds - 1) for step in steps]
+
+
+@converter("Gradient", domain=DOMAIN)
+def gradient(node: OnnxNode) -> Sequence[SSAValue]:
+    """
+    Converts the gradient of `y`, which is the last input (see `with_targets`), with respect to
+    `xs`, where these and `zs` have the values that they have in the graph.
+    """
+    *given, y = node.values
+    xs, zs = names_of(node.proto, "xs"), names_of(node.proto, "zs")
+    if list(node.proto.input[:-1]) != [*xs, *zs]:
+        raise Unsupported("it differentiates at other values than those of xs and zs")
+    if size(y) != 1:
+        raise Unsupported(f"it differentiates {shape(y)} numbers instead of one")
+    values = given[: len(xs)]
+    for name, value in zip(xs, values, strict=True):
+        if known_array(value) is not None:
+            raise Unsupported(f"it differentiates with respect to the constant {name!r}")
+    return node.build.gradients(y, values)
