@@ -100,7 +100,7 @@ def seconds_of(
 
 def _in_torch(bags: Bags, feeds: Sequence[Mapping[str, np.ndarray]], threads: int):
     """Returns a function that computes the sums of the next feed with PyTorch."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     torch.set_num_threads(threads)
     table = torch.from_numpy(feeds[0]["table"])

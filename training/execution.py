@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..compiled_model import CompiledModel
 from ..compiler import compile
 from ..errors import InputError
-from ..interface.backend import Backend, find_backend
+from ..interface.backend import find_backend
 from .data import Batch, arrays_of, parts_of
 from .step import NEW
 
@@ -30,7 +30,7 @@ def with_precision(precision: str | None, options: Mapping[str, Any]) -> Mapping
     return {**options, "precision": precision}
 
 
-def reporting(backend: str | Backend) -> Mapping[str, object]:
+def reporting(backend: str) -> Mapping[str, object]:
     """Returns options for programs that say which outputs are complete, if a backend has any."""
     return {"reports": True} if "reports" in find_backend(backend).option_defaults() else {}
 
