@@ -16,6 +16,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 import pytest
+from glow.frontend.onnx import import_onnx
 from glow.glow_dialects.glow import DataParallel, Node
 from glow.glow_dialects.glow.logic import CastOp, SelectOp
 from glow.glow_dialects.operator import element_of, with_shape
@@ -31,6 +32,7 @@ from glow.tests.support.seeds import generator
 from glow.tools.conformance.cases import Case
 from glow.tools.conformance.check import network
 from glow.tools.conformance.plan import plan
+from onnx import TensorProto, helper
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     FunctionType,
@@ -184,6 +186,40 @@ def test_other_kernels_and_threads(
     # the check sees calls at all, of kernels and of the threads' meetings
     assert {"exp", "log"} <= found
     assert ("syscall" in found) == (threads > 1)
+
+
+SMALL = (
+    "FLOAT8E4M3FN",
+    "FLOAT8E4M3FNUZ",
+    "FLOAT8E5M2",
+    "FLOAT8E5M2FNUZ",
+    "FLOAT8E8M0",
+    "FLOAT4E2M1",
+)
+SMALL += ("INT4", "UINT4", "INT2", "UINT2")
+WIDE = ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE", "INT8", "INT64", "UINT64")
+
+
+@pytest.mark.parametrize("cpu", BASELINES)
+def test_conversions_of_stored_types(
+    cpu: str, documented: tuple[set[str], set[str]], monkeypatch: pytest.MonkeyPatch
+):
+    """Of floats and integers of 8 bits and fewer, which kernels convert by themselves."""
+    if cpu == "x86-64":
+        monkeypatch.setenv(DEFAULT_CPU, cpu)
+    pairs = [*itertools.product(SMALL, WIDE), *itertools.product(WIDE, SMALL)]
+    nodes, inputs, outputs = [], [], []
+    for i, (source, target) in enumerate(pairs):
+        kinds = [getattr(TensorProto, name) for name in (source, target)]
+        nodes.append(helper.make_node("Cast", [f"x{i}"], [f"y{i}"], to=kinds[1]))
+        inputs.append(helper.make_tensor_value_info(f"x{i}", kinds[0], [9]))
+        outputs.append(helper.make_tensor_value_info(f"y{i}", kinds[1], [9]))
+    graph = helper.make_graph(nodes, "conversions", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=12)
+    backend = CpuBackend(target_cpu=cpu, cache=False)
+    objects = backend.objects(Stages(import_onnx(model), backend.stages(), False))
+    assert len(objects) > 30
+    assert called(objects) <= documented[0]
 
 
 def test_threads_of_other_architectures(documented: tuple[set[str], set[str]]):
