@@ -121,8 +121,8 @@ class CpuOptions:
 
     reports: bool = option(False, "say when each output is complete")
     """
-    Whether the program says when each of its outputs is complete, for the argument `complete` of
-    `CompiledModel.run_into`.
+    Whether the program says when each of its outputs is complete, as
+    `CompiledModel.run_reporting` needs it.
     """
     sanitize: bool = option(False, "check each access of kernels to their buffers; slow")
     """

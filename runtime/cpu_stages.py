@@ -41,9 +41,11 @@ class CpuStages:
         """
         threads = self._options.threads
         build = "glow-build-nests" + (f"{{threads={threads}}}" if threads > 1 else "")
-        schedule = "glow-schedule-nests"
+        schedule = "glow-split-reductions,glow-schedule-nests"
         if self._schedules is not None:
             schedule += f'{{schedules="{self._schedules}"}}'
+        # a file of schedules is read once, for all functions together
+        alone = self._schedules is None
         merge = f"glow-merge-products{{threads={threads}}}"
         rounded = " rounded=true" if self._rounds else ""
         choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}{rounded}}}"
@@ -58,10 +60,7 @@ class CpuStages:
             *_TO_ALLOCATED,
             *((Stage("verified", "glow-verify-memory"),) if self._options.sanitize else ()),
             Stage("nests", build, bulky=True),
-            Stage(
-                *("scheduled", f"glow-split-reductions,{schedule}", True),
-                by_function=self._schedules is None,  # the file is read once
-            ),
+            Stage("scheduled", schedule, bulky=True, by_function=alone),
             *self._divided(),
             self._kernels(),
             Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True, by_function=True),

@@ -38,7 +38,7 @@ def _memory(model: glow.CompiledModel) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_an_output_is_complete_when_it_is_reported(threads: int, rng: np.random.Generator):
-    """What is reported does not change any more, may be changed, and others are still missing."""
+    """A reported output changes no more, and may be changed, while others are still missing."""
     model = glow.compile(graph(TEXT), threads=threads, reports=True, cache=False)
     feed = _feed(rng)
     oracle = glow.compile(graph(TEXT), "interpreter")

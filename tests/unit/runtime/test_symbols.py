@@ -204,7 +204,7 @@ WIDE = ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE", "INT8", "INT64", "UINT64")
 def test_conversions_of_stored_types(
     cpu: str, documented: tuple[set[str], set[str]], monkeypatch: pytest.MonkeyPatch
 ):
-    """Of floats and integers of 8 bits and fewer, which kernels convert by themselves."""
+    """Kernels convert floats and integers of 8 bits and fewer by themselves."""
     if cpu == "x86-64":
         monkeypatch.setenv(DEFAULT_CPU, cpu)
     pairs = [*itertools.product(SMALL, WIDE), *itertools.product(WIDE, SMALL)]
