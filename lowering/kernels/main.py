@@ -19,7 +19,8 @@ from xdsl.dialects.builtin import (
     i8,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 
 from ...errors import CompileError
 from ...glow_dialects.glow_inst.control import (
@@ -28,7 +29,9 @@ from ...glow_dialects.glow_inst.control import (
     LoopInstruction,
 )
 from ...glow_dialects.glow_inst.instruction import Qualifier
+from ...glow_dialects.glow_inst.memory import argument_qualifier
 from ...glow_dialects.glow_nest.call import CallOp
+from ...glow_dialects.machine import LINE_BYTES
 from ...glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.instructions.program import in_order
 from ...passes.visited_operation import visit
@@ -73,6 +76,40 @@ def planned_size(main: func.FuncOp, name: str, before: str) -> int:
     if not isinstance(value, IntegerAttr):
         raise CompileError(f"main has no {name}: run glow-allocate before {before}")
     return value.value.data
+
+
+def arena_of(main: func.FuncOp, before: str) -> SSAValue[MemRefType]:
+    """
+    Returns the arena of a `main` that `glow-generate-loops` made, which is its last parameter.
+    Raises CompileError if it has none; `before` names the pass that needs it.
+    """
+    arguments = main.body.block.args
+    if len(arguments) < 2 or not _is_segment(arguments[-1]):
+        raise CompileError(
+            f"main has no arena as its last parameter: run glow-generate-loops before {before}"
+        )
+    return SSAValue.get(arguments[-1], type=MemRefType)
+
+
+def _is_segment(argument: BlockArgument) -> bool:
+    """Returns whether a parameter is bytes of which the program says no use."""
+    t = argument.type
+    is_bytes = isinstance(t, MemRefType) and len(t.get_shape()) == 1 and t.element_type == i8
+    return is_bytes and argument_qualifier(argument) is None
+
+
+def enlarge_arena(
+    main: func.FuncOp, arena: SSAValue[MemRefType], more: int
+) -> tuple[SSAValue, int]:
+    """
+    Returns the arena with more bytes at its end, from the next cache line on, and the place of the
+    first of them.
+    """
+    start = -(-arena.type.get_shape()[0] // LINE_BYTES) * LINE_BYTES
+    main.attributes[ARENA_SIZE] = IntegerAttr(start + more, i64)
+    larger = Rewriter.replace_value_with_new_type(arena, MemRefType(i8, [start + more]))
+    main.update_function_type()
+    return larger, start
 
 
 def build_main(

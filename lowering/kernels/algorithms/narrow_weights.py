@@ -14,7 +14,7 @@ from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.narrow_weights import WORD_BITS, PackedBlockQuantizedMatMulOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, affine
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.scalar import (
     Expr,
     Primitive,
@@ -284,11 +284,10 @@ def _unpacked_product(k: Kernel, rows: Rows) -> Product:
             for place in places
         ]
         column = affine(b) * (size * len(places)) + affine(c) * len(places)
-        writes = tuple(unpacked[[column + place, j]] for place in places)
+        writes = [unpacked[[column + place, j]] for place in places]
         reads = (words[[panel, b, c, j]], *_parameters(k, panel, b, j))
         with k.repeat(p):
-            body = Body(tuple(values), (f32,) * len(places))
-            k.nest(Nest((b, c, j), writes, body, reads))
+            k.map_all([b, c, j], writes, reads, values)
             products = total(Combine.ADD, f32, x[[*rows.place, t]], unpacked[[t, j]])
             k.reduce([rows.row, j], [t], products, [*rows.place, panel * width + j])
 

@@ -22,8 +22,6 @@ from ....glow_dialects.elements import element_bytes, is_float, is_unsigned, low
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.indexing import TopIndicesOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.scalar import (
     Expr,
     Primitive,
@@ -103,9 +101,7 @@ class _Columns:
         if len(self.views) == 1:
             values = [apply(Primitive.SHIFT_LEFT, order + 1, self.place_bits) + place]
         flat = [View(v.buffer, (self.room,), (1,)) for v in self.views]
-        body = Body(tuple(values), (i64,) * len(values))
-        writes = tuple(view[[i]] for view in flat)
-        k.nest(Nest((i,), writes, body, (source, self.numbers[[i]])))
+        k.map_all([i], [view[[i]] for view in flat], [source, self.numbers[[i]]], values)
         if end < self.room:
             rest = Dim("r", self.room - end)
             for view in flat:
@@ -170,9 +166,8 @@ class _Columns:
         writes, values = [p[0] for p in pairs], larger
         if keep_both:
             writes, values = writes + [p[1] for p in pairs], larger + smaller
-        body = Body(tuple(values), (i64,) * len(values))
-        reads = tuple(access for pair in pairs for access in pair)
-        self.k.nest(Nest(tuple(dims), tuple(writes), body, reads, in_place=True))
+        reads = [access for pair in pairs for access in pair]
+        self.k.map_all(dims, writes, reads, values, in_place=True)
 
 
 def _order(x: Expr, element: Attribute) -> Expr:

@@ -159,11 +159,11 @@ class _Candidates:
 
     def _remove(self, place: Affine) -> None:
         """Removes the candidates of a block that overlap the chosen one, and that one itself."""
-        k, score = self.k, self.scores[[place]]
-        reads = [score, self.order[[place]], self.place[()], k.operands[2][[0]]]
+        k = self.k
+        reads = [self.order[[place]], self.place[()], k.operands[2][[0]]]
         reads += [self.corners[[i, place]] for i in range(5)]
         reads += [self.box[[i]] for i in range(5)]
-        old, own, chosen, iou, *rest = arguments(len(reads))
+        old, own, chosen, iou, *rest = arguments(1 + len(reads))
         a, b = rest[:5], rest[5:]
         zero = Expr.constant(0.0, f32)
         height, width = (
@@ -174,8 +174,7 @@ class _Candidates:
         for condition in (a[4] > zero, b[4] > zero):
             gone = apply(Primitive.AND, gone, condition)
         gone = apply(Primitive.OR, gone, apply(Primitive.EQ, own, chosen))
-        body = Body((select(gone, _GONE, old),), (f32,))
-        k.nest(Nest((self.j,), (score,), body, tuple(reads), in_place=True))
+        k.update([self.j], self.scores[[place]], reads, select(gone, _GONE, old))
 
     @contextmanager
     def _each_block(self) -> Iterator[Affine]:

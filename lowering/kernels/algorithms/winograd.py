@@ -151,11 +151,9 @@ class _Winograd:
         c, lane = Dim("c", self.x.shape[1]), Dim("l", self.lanes)
         window = _Window(self, first, width, part, lane)
         writes = [self.inputs[[i, c, window.tile, lane]] for i in range(self.side**2)]
-        dims = (c, *window.tiles, lane)
-        reads = tuple(window.reads(c))
-        results = tuple(window.transform(self._factors(arguments(len(reads)))))
-        body = Body(results, (self.factor,) * len(results))
-        self.k.nest(Nest(dims, tuple(writes), body, reads))
+        reads = window.reads(c)
+        values = window.transform(self._factors(arguments(len(reads))))
+        self.k.map_all([c, *window.tiles, lane], writes, reads, values)
 
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
         """Returns elements of the input in the type in which they are transformed."""
@@ -313,9 +311,7 @@ class _WinogradInParts(_Winograd):
         found: list[Expr] = []
         for i, value in enumerate(v[0]):
             found += words_of_parts(value, v[1][i] if blocks > 1 else None)
-        dims = (*affine(c).terms, *window.tiles, lane)
-        body = Body(tuple(found), (i32,) * len(found))
-        self.k.nest(Nest(dims, tuple(writes), body, tuple(reads)))
+        self.k.map_all([*affine(c).terms, *window.tiles, lane], writes, reads, found)
 
     def _multiply(self, tiles: int) -> None:
         """
