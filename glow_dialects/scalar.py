@@ -182,6 +182,27 @@ class Expr:
     def __neg__(self) -> Expr:
         return apply(Primitive.NEG, self)
 
+    def __abs__(self) -> Expr:
+        return apply(Primitive.ABS, self)
+
+    def __and__(self, other: Operand) -> Expr:
+        return apply(Primitive.AND, self, other)
+
+    def __or__(self, other: Operand) -> Expr:
+        return apply(Primitive.OR, self, other)
+
+    def __xor__(self, other: Operand) -> Expr:
+        return apply(Primitive.XOR, self, other)
+
+    def __invert__(self) -> Expr:
+        return apply(Primitive.NOT, self)
+
+    def __lshift__(self, bits: Operand) -> Expr:
+        return apply(Primitive.SHIFT_LEFT, self, bits)
+
+    def __rshift__(self, bits: Operand) -> Expr:
+        return apply(Primitive.SHIFT_RIGHT, self, bits)
+
     def __lt__(self, other: Operand) -> Expr:
         return apply(Primitive.LT, self, other)
 
@@ -209,6 +230,11 @@ def apply(kind: Primitive, *operands: Operand) -> Expr:
         raise ValueError(f"{kind} takes {counted(ARITY[kind], 'operand')}, got {len(operands)}")
     args = tuple(o if isinstance(o, Expr) else Expr.constant(o) for o in operands)
     return Expr(kind, args)
+
+
+def equal(a: Expr, b: Operand) -> Expr:
+    """Returns whether elements are equal; Python's `==` compares expressions."""
+    return apply(Primitive.EQ, a, b)
 
 
 def convert(x: Expr, target: Attribute | None = None) -> Expr:

@@ -290,10 +290,6 @@ class Kernel:
         self.copy(dims, copied[dims], view[dims])
         return copied
 
-    def touch(self, dims: Sequence[Dim], read: Access) -> None:
-        """Prefetches the elements that a later nest reads."""
-        self.nest(Nest(tuple(dims), (), Body((), ()), (read,)))
-
     def fill(self, view: View, value: float) -> None:
         """Sets every element."""
         dims = view_dims(view)
