@@ -11,8 +11,8 @@ x = Expr.argument(0)
 sigmoid = 1.0 / (1.0 + exp(-x))
 ```
 
-An expression is a directed acyclic graph: `fold` visits a shared subexpression once. `substitute`
-composes the expressions of several operators.
+An expression is a directed acyclic graph: `fold` visits a shared subexpression once. The module
+`substitution` composes the expressions of several operators.
 """
 
 from __future__ import annotations
@@ -377,40 +377,6 @@ def _bottom_up(results: Sequence[Expr]) -> list[Expr]:
             continue
         found[pending.pop()] = None
     return list(found)
-
-
-class Substitution:
-    """The algebra whose values are expressions of which all types are known."""
-
-    def __init__(self, result: Attribute | None):
-        self.result = result
-
-    def constant(self, value: Number, like: Sequence[Expr], element: Attribute | None) -> Expr:
-        return Expr.constant(value, element or (None if like else self.result))
-
-    def convert(self, value: Expr, target: Attribute | None) -> Expr:
-        return convert(value, target or self.result)
-
-    def bitcast(self, value: Expr, target: Attribute) -> Expr:
-        return bitcast(value, target)
-
-    def apply(self, kind: Primitive, args: Sequence[Expr]) -> Expr:
-        return Expr(kind, tuple(args))
-
-
-def substitute(expr: Expr, arguments: Sequence[Expr], result: Attribute) -> Expr:
-    """
-    Returns the expression of an operator whose result has the element type `result`, over
-    expressions instead of operands. Conversions and constants that have the result's type name it,
-    so that they keep it in a larger expression.
-    """
-    return fold(expr, arguments, Substitution(result))
-
-
-def substitute_all(results: Sequence[Expr], arguments: Sequence[Expr]) -> tuple[Expr, ...]:
-    """Expressions whose types are known, over expressions instead of operands."""
-    found = fold_in_order(in_order_of_creation(results), arguments, Substitution(None))
-    return tuple(found[r] for r in results)
 
 
 def weight(order: Sequence[Expr]) -> int:

@@ -209,13 +209,12 @@ class _Main:
         head = Block(arg_types=(INDEX,))
         with self._emitter.inside(head):
             if self._leading:
-                self._emitter.call(SymbolRefAttr(BARRIER), tuple(reversed(self._leading)))
+                self._barrier()
             goes_on = self._goes_on(op, head.args[0])
             inside = self._emitter.compare("slt", head.args[0], most)
-            both = (
-                inside if goes_on is None else self._emitter.binary(arith.AndIOp, inside, goes_on)
-            )
-            head.add_op(scf.ConditionOp.create(operands=(both, head.args[0])))
+            if goes_on is not None:
+                inside = self._emitter.binary(arith.AndIOp, inside, goes_on)
+            head.add_op(scf.ConditionOp.create(operands=(inside, head.args[0])))
         deciding = [v for v in (op.trips, op.going) if v is not None]
         read = [region for v in deciding for region in self._memory.regions(v)]
         decided = MemoryUse(read, self._memory.regions(op.step), alone=False)
@@ -269,7 +268,11 @@ class _Main:
     def _wait(self, use: MemoryUse[MemoryRegion]) -> None:
         """Emits a barrier if threads may still use memory that is used now."""
         if self._leading and self._hazards.need_barrier(use):
-            self._emitter.call(SymbolRefAttr(BARRIER), tuple(reversed(self._leading)))
+            self._barrier()
+
+    def _barrier(self) -> None:
+        thread, team = self._leading
+        self._emitter.call(SymbolRefAttr(BARRIER), (team, thread))
 
     def _call(self, op: CallOp, kernel: KernelInterface) -> None:
         operands = [*self._threading(op, kernel), *(self._memory.view(v) for v in op.operands)]
@@ -284,12 +287,10 @@ class _Main:
         """
         if not kernel.has_thread:
             return ()
-        thread, team = self._leading
-        if self._hazards.need_barrier(self._use(op, kernel)):
-            self._emitter.call(SymbolRefAttr(BARRIER), (team, thread))
+        self._wait(self._use(op, kernel))
         if kernel.has_barriers:
             self._hazards.passed_barrier()
-        return (thread, team) if kernel.has_team else (thread,)
+        return self._leading if kernel.has_team else self._leading[:1]
 
     def _use(self, op: CallOp, kernel: KernelInterface) -> MemoryUse[MemoryRegion]:
         reads: list[MemoryRegion] = []
@@ -298,9 +299,7 @@ class _Main:
             start = self._scratch[op]
             writes.append(MemoryRegion(ARENA, start, start + kernel.scratch_bytes))
         for qualifier, value in op.qualified_operands():
-            region = self._memory.region(value)
-            if region is not None:
-                (reads if qualifier is Qualifier.IN else writes).append(region)
+            (reads if qualifier is Qualifier.IN else writes).extend(self._memory.regions(value))
         return MemoryUse(reads, writes, alone=not kernel.is_shared)
 
     def finish(self) -> func.FuncOp:

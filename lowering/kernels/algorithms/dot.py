@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerType, i16, i32
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
-from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, affine
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.machine import MachineDescription
@@ -115,8 +115,7 @@ def matmul(k: Kernel) -> None:
 
 
 def _rows(k: Kernel) -> list[Dim]:
-    x = k.operands[0]
-    return list(view_dims(View(x.buffer, x.shape[:-1], x.strides[:-1]), "r"))
+    return list(view_dims(k.operands[0], "r"))[:-1]
 
 
 def _products(k: Kernel, rows: Sequence[Dim], p: Dim | int, j: Dim, g: Dim) -> Reduction:

@@ -199,11 +199,8 @@ def plane_stride(elements: int, element_bytes: int) -> int:
     """
     line = LINE_BYTES // element_bytes
     stride = elements + line
-    return (
-        stride + 3 * line
-        if stride * element_bytes % TIMINGS.page_bytes < 2 * LINE_BYTES
-        else stride
-    )
+    competes = stride * element_bytes % TIMINGS.page_bytes < 2 * LINE_BYTES
+    return stride + 3 * line if competes else stride
 
 
 # sums of rows that a list chooses
