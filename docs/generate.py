@@ -15,7 +15,8 @@ is replaced:
 - `<!-- options: PASS -->`: the options of a pass
 - `<!-- operators -->`: the ONNX operators that can be imported
 
-The figures of `figures/` are written to `images/`.
+The figures of `figures/` are written to `images/`, and the descriptions of passes that `glow-opt
+--help` prints to `tools/`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ import llvmlite.binding as llvm
 from figures import FIGURES
 from glow.lowering.target import initialize
 from glow.tools.glow_opt import main as glow_opt
-from glow.tools.glow_opt_help import documented_options
+from glow.tools.glow_opt_help import TEXTS
+from glow.tools.pass_descriptions import documented_options, table
 from glow.universe import UNIVERSE
 
 DOCS = Path(__file__).resolve().parent
@@ -176,6 +178,7 @@ def main(args: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(args)
     os.chdir(DOCS)
     wanted = {Path("images", f"{name}.svg"): draw() for name, draw in FIGURES.items()}
+    wanted[Path(os.path.relpath(TEXTS))] = table()
     for path in sorted(Path().glob("*.md")):
         wanted[path] = generated(path.read_text(encoding="utf-8"))
     stale = [

@@ -30,7 +30,7 @@ from xdsl.ir import Attribute
 
 from .elements import is_minifloat
 from .integers import u8
-from .scalar import Expr, Operand, Primitive, apply, bitcast, convert, select
+from .scalar import Expr, bitcast, convert, equal, select
 
 CODE = u8
 """The integer that a minifloat is in memory."""
@@ -98,24 +98,12 @@ def _wide(source: Attribute) -> _Wide:
     return _F64 if source == f64 else _F32
 
 
-def _and(a: Expr, b: Operand) -> Expr:
-    return apply(Primitive.AND, a, b)
-
-
-def _or(a: Expr, b: Operand) -> Expr:
-    return apply(Primitive.OR, a, b)
-
-
 def _left(a: Expr, bits: int) -> Expr:
-    return apply(Primitive.SHIFT_LEFT, a, bits) if bits else a
+    return a << bits if bits else a
 
 
 def _right(a: Expr, bits: int) -> Expr:
-    return apply(Primitive.SHIFT_RIGHT, a, bits) if bits else a
-
-
-def _equal(a: Expr, b: Operand) -> Expr:
-    return apply(Primitive.EQ, a, b)
+    return a >> bits if bits else a
 
 
 # from minifloats
@@ -124,7 +112,7 @@ def _equal(a: Expr, b: Operand) -> Expr:
 def _decoded(code: Expr, s: FloatSemantics) -> Expr:
     """Returns the f32 of a code, which is exact."""
     word = convert(code, i32)
-    size = _and(word, (1 << s.sign_shift) - 1) if s.has_sign else word
+    size = word & ((1 << s.sign_shift) - 1) if s.has_sign else word
     exponents = (_F32.bias - s.exponent_bias) << _F32.mantissa
     aligned = _left(size, _F32.mantissa - s.mantissa_bits)
     number = bitcast(aligned + exponents if exponents else aligned, f32)
@@ -132,18 +120,18 @@ def _decoded(code: Expr, s: FloatSemantics) -> Expr:
         unit = 2.0 ** (1 - s.exponent_bias - s.mantissa_bits)
         number = select(size < (1 << s.mantissa_bits), convert(size, f32) * unit, number)
     else:
-        number = select(_equal(size, 0), 2.0**-s.exponent_bias, number)
+        number = select(equal(size, 0), 2.0**-s.exponent_bias, number)
     if s.nonfinite is FloatNonfiniteBehavior.IEEE:
         # the exponent of infinities and NaNs stays the largest one; so does whether a bit is set
-        special = bitcast(_or(aligned, 0xFF << _F32.mantissa), f32)
+        special = bitcast(aligned | (0xFF << _F32.mantissa), f32)
         number = select(size < (s.max_exponent << s.mantissa_bits), number, special)
     elif s.nan_encoding is FloatNanEncoding.ALL_ONES and _has_nan(s):
-        number = select(_equal(size, (1 << s.sign_shift) - 1), nan, number)
+        number = select(equal(size, (1 << s.sign_shift) - 1), nan, number)
     if s.has_sign:
-        sign = _left(_and(_right(word, s.sign_shift), 1), _F32.bits - 1)
-        number = bitcast(_or(bitcast(number, i32), sign), f32)
+        sign = _left(_right(word, s.sign_shift) & 1, _F32.bits - 1)
+        number = bitcast(bitcast(number, i32) | sign, f32)
     if s.nan_encoding is FloatNanEncoding.NEGATIVE_ZERO:
-        number = select(_equal(word, 1 << s.sign_shift), nan, number)
+        number = select(equal(word, 1 << s.sign_shift), nan, number)
     return number
 
 
@@ -188,9 +176,9 @@ def _encoded(x: Expr, s: FloatSemantics, wide: _Wide, saturate: bool) -> Expr:
     that bit is even, is added to the pattern before it is cut off. For subnormal numbers, the sum
     with a large number rounds, whose last bit is the least of the format.
     """
-    bits, size = bitcast(x, wide.word), apply(Primitive.ABS, x)
+    bits, size = bitcast(x, wide.word), abs(x)
     pattern, dropped = bitcast(size, wide.word), wide.mantissa - s.mantissa_bits
-    odd = _and(_right(pattern, dropped), 1)
+    odd = _right(pattern, dropped) & 1
     rounded = _right(pattern + ((1 << (dropped - 1)) - 1) + odd, dropped)
     normal = rounded - ((wide.bias - s.exponent_bias) << s.mantissa_bits)
     exponent = dropped + 1 - s.exponent_bias
@@ -198,12 +186,12 @@ def _encoded(x: Expr, s: FloatSemantics, wide: _Wide, saturate: bool) -> Expr:
     subnormal = shifted - ((exponent + wide.bias) << wide.mantissa)
     code = select(size < 2.0 ** (1 - s.exponent_bias), subnormal, normal)
     code = select(code > _largest(s), _too_large(s, saturate), code)
-    sign = _and(_right(bits, wide.bits - 1 - s.sign_shift), 1 << s.sign_shift)
-    is_number = _equal(x, x)
+    sign = _right(bits, wide.bits - 1 - s.sign_shift) & (1 << s.sign_shift)
+    is_number = equal(x, x)
     if s.nan_encoding is FloatNanEncoding.NEGATIVE_ZERO:
-        signed = select(_equal(code, 0), 0, _or(code, sign))
+        signed = select(equal(code, 0), 0, code | sign)
         return select(is_number, signed, _nan(s))
-    return _or(select(is_number, code, _nan(s)), sign)
+    return select(is_number, code, _nan(s)) | sign
 
 
 def _power_of_two(x: Expr, s: FloatSemantics, saturate: bool, rounding: str) -> Expr:
@@ -212,10 +200,10 @@ def _power_of_two(x: Expr, s: FloatSemantics, saturate: bool, rounding: str) -> 
     sign is left out.
     """
     added = {"up": (1 << _F64.mantissa) - 1, "nearest": 1 << (_F64.mantissa - 1), "down": 0}
-    pattern = bitcast(apply(Primitive.ABS, x), i64)
+    pattern = bitcast(abs(x), i64)
     rounded = _right(pattern + added[rounding], _F64.mantissa)
     code = rounded - (_F64.bias - s.exponent_bias)
     largest, not_a_number = s.max_exponent - 1, s.max_exponent
     code = select(code < 0, 0 if saturate else not_a_number, code)
     code = select(code > largest, largest if saturate else not_a_number, code)
-    return select(_equal(x, x), code, not_a_number)
+    return select(equal(x, x), code, not_a_number)

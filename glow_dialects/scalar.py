@@ -11,8 +11,8 @@ x = Expr.argument(0)
 sigmoid = 1.0 / (1.0 + exp(-x))
 ```
 
-An expression is a directed acyclic graph: `fold` visits a shared subexpression once. `substitute`
-composes the expressions of several operators.
+An expression is a directed acyclic graph: `fold` visits a shared subexpression once. The module
+`substitution` composes the expressions of several operators.
 """
 
 from __future__ import annotations
@@ -182,6 +182,27 @@ class Expr:
     def __neg__(self) -> Expr:
         return apply(Primitive.NEG, self)
 
+    def __abs__(self) -> Expr:
+        return apply(Primitive.ABS, self)
+
+    def __and__(self, other: Operand) -> Expr:
+        return apply(Primitive.AND, self, other)
+
+    def __or__(self, other: Operand) -> Expr:
+        return apply(Primitive.OR, self, other)
+
+    def __xor__(self, other: Operand) -> Expr:
+        return apply(Primitive.XOR, self, other)
+
+    def __invert__(self) -> Expr:
+        return apply(Primitive.NOT, self)
+
+    def __lshift__(self, bits: Operand) -> Expr:
+        return apply(Primitive.SHIFT_LEFT, self, bits)
+
+    def __rshift__(self, bits: Operand) -> Expr:
+        return apply(Primitive.SHIFT_RIGHT, self, bits)
+
     def __lt__(self, other: Operand) -> Expr:
         return apply(Primitive.LT, self, other)
 
@@ -209,6 +230,11 @@ def apply(kind: Primitive, *operands: Operand) -> Expr:
         raise ValueError(f"{kind} takes {counted(ARITY[kind], 'operand')}, got {len(operands)}")
     args = tuple(o if isinstance(o, Expr) else Expr.constant(o) for o in operands)
     return Expr(kind, args)
+
+
+def equal(a: Expr, b: Operand) -> Expr:
+    """Returns whether elements are equal; Python's `==` compares expressions."""
+    return apply(Primitive.EQ, a, b)
 
 
 def convert(x: Expr, target: Attribute | None = None) -> Expr:
@@ -351,40 +377,6 @@ def _bottom_up(results: Sequence[Expr]) -> list[Expr]:
             continue
         found[pending.pop()] = None
     return list(found)
-
-
-class Substitution:
-    """The algebra whose values are expressions of which all types are known."""
-
-    def __init__(self, result: Attribute | None):
-        self.result = result
-
-    def constant(self, value: Number, like: Sequence[Expr], element: Attribute | None) -> Expr:
-        return Expr.constant(value, element or (None if like else self.result))
-
-    def convert(self, value: Expr, target: Attribute | None) -> Expr:
-        return convert(value, target or self.result)
-
-    def bitcast(self, value: Expr, target: Attribute) -> Expr:
-        return bitcast(value, target)
-
-    def apply(self, kind: Primitive, args: Sequence[Expr]) -> Expr:
-        return Expr(kind, tuple(args))
-
-
-def substitute(expr: Expr, arguments: Sequence[Expr], result: Attribute) -> Expr:
-    """
-    Returns the expression of an operator whose result has the element type `result`, over
-    expressions instead of operands. Conversions and constants that have the result's type name it,
-    so that they keep it in a larger expression.
-    """
-    return fold(expr, arguments, Substitution(result))
-
-
-def substitute_all(results: Sequence[Expr], arguments: Sequence[Expr]) -> tuple[Expr, ...]:
-    """Expressions whose types are known, over expressions instead of operands."""
-    found = fold_in_order(in_order_of_creation(results), arguments, Substitution(None))
-    return tuple(found[r] for r in results)
 
 
 def weight(order: Sequence[Expr]) -> int:

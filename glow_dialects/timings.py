@@ -304,10 +304,6 @@ class Timings:
     factor_l2_part: int = 8
     """The bytes of the second cache for each element of a factor that stays there while panels of
     the other come and go."""
-    near_group_bytes: int = 16 << 10
-    """Bytes of a group of channels that is copied by itself: half of the nearest cache."""
-    whole_image_l2_part: int = 8
-    """Images of at most the second cache, divided by this, are copied as a whole."""
     page_bytes: int = 4096
     """Arrays whose distance is near a multiple of it compete for the same lines of a cache."""
     added_rows: int = 8

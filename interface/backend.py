@@ -100,6 +100,8 @@ class Backend(abc.ABC):
     name: ClassVar[str]
     keeps_code: ClassVar[bool] = False
     """Whether `cache`, if there is one, keeps compiled code."""
+    is_replaceable: ClassVar[bool] = False
+    """Whether the interpreter may run a network, more slowly, that the backend cannot compile."""
     cache: Cache | None = None
     """The cache for facts about models; None for no cache."""
 

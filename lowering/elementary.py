@@ -40,6 +40,7 @@ from ..glow_dialects.scalar import (
     apply,
     bitcast,
     convert,
+    equal,
     multiply_add,
     select,
 )
@@ -82,51 +83,30 @@ def _at_least(x: Expr, bound: float) -> Expr:
     return select(x < bound, bound, x)
 
 
-def _equal(a: Expr, b: Operand) -> Expr:
-    return apply(Primitive.EQ, a, b)
-
-
-def _differ(a: Expr, b: Operand) -> Expr:
-    return apply(Primitive.NOT, _equal(a, b))
-
-
-def _both(a: Operand, b: Operand) -> Expr:
-    """Returns the conjunction of two conditions, or of the bits of two integers."""
-    return apply(Primitive.AND, a, b)
-
-
-def _shift_left(a: Expr, bits: int) -> Expr:
-    return apply(Primitive.SHIFT_LEFT, a, bits)
-
-
 def _rounded(a: Expr) -> Expr:
     return apply(Primitive.ROUND_EVEN, a)
 
 
-def _absolute(a: Expr) -> Expr:
-    return apply(Primitive.ABS, a)
-
-
 def _with_sign_of(magnitude: Expr, x: Expr) -> Expr:
     """Returns a float that is not negative, with the sign of `x`."""
-    sign = _both(bitcast(x, u32), _SIGN)
-    return bitcast(apply(Primitive.OR, bitcast(magnitude, u32), sign), f32)
+    sign = bitcast(x, u32) & _SIGN
+    return bitcast(bitcast(magnitude, u32) | sign, f32)
 
 
 def _scaled(p: Expr, n: Expr) -> Expr:
     """Returns `p * 2**n` for p near 1 and |n| < 254, which may overflow or become subnormal."""
     # 2**n itself need not be a normal number, but the power of each half of n is
-    half = apply(Primitive.SHIFT_RIGHT, n, 1)
+    half = n >> 1
     return p * _power_of_two(half) * _power_of_two(n - half)
 
 
 def _shifted_power_of_two(shifted: Expr) -> Expr:
     """Returns `2**n` for `shifted = n + _ROUND_F32`; 0 at -127. The shift drops the other bits."""
-    return bitcast(_shift_left(bitcast(shifted, i32), 23) + _bits32(1.0), f32)
+    return bitcast((bitcast(shifted, i32) << 23) + _bits32(1.0), f32)
 
 
 def _power_of_two(n: Expr) -> Expr:
-    return bitcast(_shift_left(n + 127, 23), f32)
+    return bitcast((n + 127) << 23, f32)
 
 
 # 1 + r + r**2 * P(r), error 3.1e-9 for |r| <= ln(2) / 2
@@ -237,7 +217,7 @@ class Elementary:
         whole = shifted - (_ROUND_F32 + 126)
         r = self._fma(whole, -_LN2[1], self._fma(whole, -_LN2[0], x))
         doubled = _polynomial(r, (2.0, 2.0, *(2 * c for c in _EXP)))
-        power = bitcast(_shift_left(bitcast(shifted, i32), 23), f32)
+        power = bitcast(bitcast(shifted, i32) << 23, f32)
         return multiply_add(doubled, power, 1.0)
 
     def exp2(self, x: Expr) -> Expr:
@@ -254,8 +234,8 @@ class Elementary:
         scaled = select(subnormal, x * 2.0**23, x)
         # x = 2**e * m with m between sqrt(1/2) and sqrt(2); e is biased by 127
         bits = bitcast(scaled, u32)
-        biased = apply(Primitive.SHIFT_RIGHT, bits + (one - _bits32(sqrt(0.5))), 23)
-        m = bitcast(bits - _shift_left(biased, 23) + one, f32)
+        biased = (bits + (one - _bits32(sqrt(0.5)))) >> 23
+        m = bitcast(bits - (biased << 23) + one, f32)
         exponent = bitcast(biased + _bits32(2.0**23), f32)
         e = exponent - select(
             subnormal, Expr.constant(2.0**23 + 127 + 23, f32), Expr.constant(2.0**23 + 127, f32)
@@ -268,13 +248,13 @@ class Elementary:
         tail = self._fma(square, -0.5, tail)
         result = self._fma(e, _LN2_SHORT[0], f + tail)
 
-        outside = select(_equal(x, 0.0), Expr.constant(-inf, f32), Expr.constant(nan, f32))
+        outside = select(equal(x, 0.0), Expr.constant(-inf, f32), Expr.constant(nan, f32))
         result = select(x > 0.0, result, outside)
-        return select(_equal(x, inf), inf, result)
+        return select(equal(x, inf), inf, result)
 
     def tanh(self, x: Expr) -> Expr:
         """Returns the hyperbolic tangent: a polynomial below 0.625, then 1 - 2 / (e**2x + 1)."""
-        a = _absolute(x)
+        a = abs(x)
         square = x * x
         small = self._fma(a * square, _polynomial(square, _TANH), a)
         bounded = _at_most(a, 10.0)  # tanh rounds to 1 from 9.02 on
@@ -283,7 +263,7 @@ class Elementary:
 
     def erf(self, x: Expr) -> Expr:
         """Returns the error function: a polynomial below 0.95, then the exponential of one."""
-        a = _absolute(x)
+        a = abs(x)
         small = self._fma(a, _polynomial(x * x, _ERF_SMALL), a)
         bounded = _at_most(a, 3.95)  # erf rounds to 1 from 3.92 on
         exponent = self._fma(bounded, _polynomial(bounded, _ERF_LARGE), bounded)
@@ -310,38 +290,38 @@ class Elementary:
     def sin(self, x: Expr) -> Expr:
         """Returns the sine for |x| up to `SIN_COS_LIMIT`."""
         # the sine of |x| gets the sign of x, so that the sine of -0 is -0
-        sine, cosine, n = self._quadrant(_absolute(x))
+        sine, cosine, n = self._quadrant(abs(x))
         result = _flip(select(_is_even(n), sine, cosine), n)
-        sign = _both(bitcast(x, u32), _SIGN)
-        return bitcast(apply(Primitive.XOR, bitcast(result, u32), sign), f32)
+        sign = bitcast(x, u32) & _SIGN
+        return bitcast(bitcast(result, u32) ^ sign, f32)
 
     def cos(self, x: Expr) -> Expr:
         """Returns the cosine for |x| up to `SIN_COS_LIMIT`."""
-        sine, cosine, n = self._quadrant(_absolute(x))
+        sine, cosine, n = self._quadrant(abs(x))
         return _flip(select(_is_even(n), cosine, sine), n + 1)
 
     def powf(self, x: Expr, y: Expr) -> Expr:
         """Computes x**y as 2**(y * log2|x|) in f64, then the signs and special cases of `pow`."""
-        logarithm = _log2_f64(_absolute(convert(x, f64)))
+        logarithm = _log2_f64(abs(convert(x, f64)))
         magnitude = convert(_exp2_f64(convert(y, f64) * logarithm), f32)
         # 1**y is 1 and so is (-1)**±inf, where y * log2|x| is NaN
-        magnitude = select(_equal(_absolute(x), 1.0), 1.0, magnitude)
+        magnitude = select(equal(abs(x), 1.0), 1.0, magnitude)
         half = y * 0.5
-        odd = _both(_equal(_rounded(y), y), _differ(_rounded(half), half))
+        odd = equal(_rounded(y), y) & ~equal(_rounded(half), half)
         result = select(odd, _with_sign_of(magnitude, x), magnitude)
-        negative = _both(x < 0.0, _differ(x, -inf))
-        result = select(_both(negative, _differ(_rounded(y), y)), nan, result)
-        return select(_equal(y, 0.0), 1.0, result)
+        negative = (x < 0.0) & ~equal(x, -inf)
+        result = select(negative & ~equal(_rounded(y), y), nan, result)
+        return select(equal(y, 0.0), 1.0, result)
 
 
 def _flip(value: Expr, n: Expr) -> Expr:
     """Returns `value`, negated where bit 1 of `n` is set."""
-    sign = _shift_left(_both(n, 2), 30)
-    return bitcast(apply(Primitive.XOR, bitcast(value, i32), sign), f32)
+    sign = (n & 2) << 30
+    return bitcast(bitcast(value, i32) ^ sign, f32)
 
 
 def _is_even(n: Expr) -> Expr:
-    return _equal(_both(n, 1), 0)
+    return equal(n & 1, 0)
 
 
 # log2(1 + f) = f * P(f), error 4.2e-13 for sqrt(1/2) <= 1 + f <= sqrt(2)
@@ -365,12 +345,12 @@ def _log2_f64(a: Expr) -> Expr:
     """
     one = _bits64(1.0)
     bits = bitcast(a, u64)
-    biased = apply(Primitive.SHIFT_RIGHT, bits + (one - _bits64(sqrt(0.5))), 52)
-    m = bitcast(bits - _shift_left(biased, 52) + one, f64)
+    biased = (bits + (one - _bits64(sqrt(0.5)))) >> 52
+    m = bitcast(bits - (biased << 52) + one, f64)
     e = bitcast(biased + _bits64(2.0**52), f64) - (2.0**52 + 1023)
     f = m - 1.0
     result = multiply_add(f, _polynomial(f, _LOG2_F64), e)
-    return select(_equal(a, 0.0), -inf, select(a < inf, result, a))
+    return select(equal(a, 0.0), -inf, select(a < inf, result, a))
 
 
 def _exp2_f64(t: Expr) -> Expr:
@@ -381,5 +361,5 @@ def _exp2_f64(t: Expr) -> Expr:
     shifted = t + _ROUND_F64
     r = t - (shifted - _ROUND_F64)
     # the low bits of `shifted` hold the exponent; the shift drops all others
-    power = _shift_left(bitcast(shifted, u64), 52)
+    power = bitcast(shifted, u64) << 52
     return bitcast(bitcast(_polynomial(r, _EXP2_F64), u64) + power, f64)

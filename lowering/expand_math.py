@@ -97,11 +97,7 @@ def _sum_with_one(op: Operation) -> arith.AddfOp | None:
     ((added, index),) = ((use.operation, use.index) for use in uses)
     if not isinstance(added, arith.AddfOp):
         return None
-    return added if _is_one(added.operands[1 - index].owner) else None
-
-
-def _is_one(op: Operation | Block) -> bool:
-    return _number(op) == 1.0
+    return added if _number(added.operands[1 - index].owner) == 1.0 else None
 
 
 def _number(op: Operation | Block) -> float | None:

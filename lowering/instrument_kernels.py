@@ -22,18 +22,18 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, llvm, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i8, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i64
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..errors import CompileError
 from ..glow_dialects.machine import LINE_BYTES
-from ..passes.instructions.allocate import ARENA_SIZE
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
 from ..wording import counted
 from .kernels.kernel_errors import expect_threads
+from .kernels.main import arena_of, enlarge_arena, main_of
 
 COUNTER = "llvm.readcyclecounter"
 _STAMP = 8
@@ -70,11 +70,8 @@ class InstrumentKernelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         expect_threads(self.threads)
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
-        main = next((f for f in functions if f.sym_name.data == "main"), None)
-        if main is None:
-            raise CompileError("expected a function called main, found none")
         kernels = {f.sym_name.data for f in functions} - {"main"}
-        instrument_kernels(main, kernels, self.threads)
+        instrument_kernels(main_of(op), kernels, self.threads)
 
 
 def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> None:
@@ -83,18 +80,14 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
     Raises CompileError if `main` is not what `glow-generate-loops` makes for this number of
     threads.
     """
-    block = main.body.blocks[0]
-    arena = _arena(main, block, threads)
+    block = main.body.block
+    arena = arena_of(main, before=InstrumentKernelsPass.name)
+    _expect_records_fit(block, arena, threads)
     calls = [o for o in each(list(block.ops)) if _is_recorded(o, kernels)]
     if not calls:
         return
     shape = record_shape(threads, len(calls))
-    start = -(-arena.type.get_shape()[0] // LINE_BYTES) * LINE_BYTES
-    size = start + prod(shape) * _STAMP
-    main.attributes[ARENA_SIZE] = IntegerAttr(size, i64)
-    larger = Rewriter.replace_value_with_new_type(arena, MemRefType(i8, [size]))
-    main.update_function_type()
-    recorder = _Recorder(block, larger, start, shape)
+    recorder = _Recorder(block, *enlarge_arena(main, arena, prod(shape) * _STAMP), shape)
     for number, call in enumerate(each(calls)):
         recorder.record(InsertPoint.before(call), number, 0)
         recorder.record(InsertPoint.after(call), number, 1)
@@ -108,26 +101,15 @@ def _is_recorded(op: Operation, kernels: set[str]) -> bool:
     return isinstance(op, scf.IfOp | scf.WhileOp)
 
 
-def _arena(main: func.FuncOp, block: Block, threads: int) -> SSAValue[MemRefType]:
-    """Returns the last parameter, whose size may change because only views use it."""
-    if len(block.args) < 2 or len(main.body.blocks) > 1 or not _is_bytes(block.args[-1].type):
-        raise CompileError(
-            "main has no arena as its last parameter: run glow-generate-loops before "
-            "glow-instrument-kernels"
-        )
-    first, *_, arena = block.args
+def _expect_records_fit(block: Block, arena: SSAValue, threads: int) -> None:
+    """Raises CompileError unless a program is for so many threads and its arena may grow."""
     if any(not isinstance(use.operation, memref.ViewOp) for use in arena.uses):
         raise CompileError("expected main to use its arena through memref.view only")
-    if (first.type == _INDEX) != (threads > 1):
+    if (block.args[0].type == _INDEX) != (threads > 1):
         wanted, made = (counted(threads, "thread"), "several" if threads == 1 else "1")
         raise CompileError(f"expected a program for {wanted}, found one for {made}")
     if any(isinstance(o, llvm.CallIntrinsicOp) for o in block.ops):
         raise CompileError("main records times already")
-    return SSAValue.get(arena, type=MemRefType)
-
-
-def _is_bytes(t: Attribute) -> bool:
-    return isinstance(t, MemRefType) and len(t.get_shape()) == 1 and t.element_type == i8
 
 
 class _Recorder:

@@ -23,6 +23,7 @@ from ..errors import CompileError
 from ..glow_dialects.glow_inst.memory import argument_qualifier
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
+from .kernels.main import arena_of, main_of
 from .target import REPORT
 from .threads import BARRIER
 
@@ -40,18 +41,12 @@ class ReportOutputsPass(ModulePass):
     level = KERNELS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
-        main = functions.get("main")
-        if main is None or len(main.body.blocks) != 1:
-            raise CompileError("expected a function called main of one block, found none")
+        main = main_of(op)
+        functions = {f.sym_name.data for f in op.body.block.ops if isinstance(f, func.FuncOp)}
         if REPORT in functions:
             raise CompileError("main reports its outputs already")
+        arena_of(main, before=self.name)
         block = main.body.block
-        if len(block.args) < 2 or argument_qualifier(block.args[-1]) is not None:
-            raise CompileError(
-                "main has no arena as its last parameter: run glow-generate-loops before "
-                "glow-report-outputs"
-            )
         called: dict[str, list[Attribute]] = {REPORT: [_INDEX]}
         if (threading := _threading(block)) and BARRIER not in functions:
             called[BARRIER] = [v.type for v in threading]

@@ -36,7 +36,6 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     VectorType,
-    i8,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -47,10 +46,9 @@ from ..errors import CompileError
 from ..glow_dialects import glow_vec
 from ..glow_dialects.elements import offset_of, strides_of, type_bytes
 from ..glow_dialects.glow_nest.memory import reach
-from ..glow_dialects.machine import LINE_BYTES
-from ..passes.instructions.allocate import ARENA_SIZE
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
+from .kernels.main import arena_of, enlarge_arena, main_of
 
 ACCESSES = "glow.accesses"
 """The attribute of `main` with the accesses: kernel, kind, and the operand of the call, if any."""
@@ -81,9 +79,7 @@ class SanitizePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
-        main = next((f for f in functions if f.sym_name.data == "main"), None)
-        if main is None:
-            raise CompileError("expected a function called main, found none")
+        main = main_of(op)
         if any(len(f.body.blocks) > 1 for f in functions):
             raise CompileError("expected functions of one block")
         kernels = [f for f in functions if f is not main]
@@ -295,12 +291,8 @@ def _sanitize_main(main: func.FuncOp, kernels: set[str]) -> None:
     for op in each(block.walk()):
         if isinstance(op, memref.ViewOp):
             _expect_within(op)
-    arena = block.args[-1]
-    size = _record_end(arena)
-    main.attributes[ARENA_SIZE] = IntegerAttr(size, i64)
-    larger = Rewriter.replace_value_with_new_type(arena, MemRefType(i8, [size]))
-    main.update_function_type()
-    start = arith.ConstantOp(IntegerAttr(size - 8 * RECORD, _INDEX))
+    larger, end = enlarge_arena(main, arena_of(main, before=SanitizePass.name), 8 * RECORD)
+    start = arith.ConstantOp(IntegerAttr(end, _INDEX))
     record = memref.ViewOp(larger, start, [], _RECORD_TYPE)
     record.result.name_hint = "record"
     zero = arith.ConstantOp(IntegerAttr(0, _INDEX))
@@ -312,15 +304,6 @@ def _sanitize_main(main: func.FuncOp, kernels: set[str]) -> None:
         Rewriter.insert_op([value, store], InsertPoint.before(call))
         call.operands = [*call.operands, record.result]
     Rewriter.insert_op([start, zero, record], InsertPoint.at_start(block))
-
-
-def _record_end(arena: SSAValue) -> int:
-    t = arena.type
-    if not isinstance(t, MemRefType) or t.element_type != i8 or len(t.get_shape()) != 1:
-        raise CompileError(
-            "main has no arena as its last parameter: run glow-generate-loops before"
-        )
-    return -(-t.get_shape()[0] // LINE_BYTES) * LINE_BYTES + 8 * RECORD
 
 
 def _expect_within(view: memref.ViewOp) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -14,6 +13,7 @@ from ..compiler import CompiledModel, compile
 from ..context import make_context
 from ..errors import CompileError, QuantizationError, UnsupportedError
 from ..glow_dialects.operator import text_of
+from ..interface.backend import Backend, find_backend
 from ..interface.symbols import checked_sizes
 from ..loading import load_model
 from ..model_forms import Model
@@ -25,9 +25,6 @@ from ..runtime.stages import Stages
 from ..wording import counted
 from .histogram import DEFAULT_BINS, Histogram
 from .profiles import Profile, ValueProfile
-
-if TYPE_CHECKING:
-    from ..interface.backend import Backend
 
 NAN_CHOICES = ("refuse", "ignore")
 INTERPRETER = "interpreter"
@@ -168,13 +165,15 @@ def runnable(
     graph: ModuleOp, backend: str | Backend, threads: int, cache: bool | str | Path
 ) -> CompiledModel:
     """
-    Returns a graph, compiled; for the interpreter, with a warning, if the backend `cpu` cannot.
-    Raises CompileError and UnsupportedError if another backend cannot.
+    Returns a graph, compiled; for the interpreter, with a warning, if a backend that is given by
+    name cannot and may be replaced (`cpu` may). Raises CompileError and UnsupportedError if another
+    one cannot.
     """
     try:
         return compile(graph, backend, threads, cache=cache)
     except (CompileError, UnsupportedError) as error:
-        if backend != "cpu":
+        # an instance was chosen with its options
+        if not isinstance(backend, str) or not find_backend(backend).is_replaceable:
             raise
         warnings.warn(f"using the slow interpreter, because: {error}", stacklevel=3)
         return compile(graph, INTERPRETER)

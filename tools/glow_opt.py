@@ -123,11 +123,11 @@ class GlowOptMain(xDSLOptMain):
     # arguments
 
     def _parser(self, helping: bool) -> OptParser:
-        """Returns the parser, with the description of all passes if `helping`; it takes a while."""
+        """Returns the parser, with the description of all passes if `helping`."""
         names = pass_names(self.available_passes)
         if not helping:
             return OptParser(names)
-        # the descriptions load all passes
+        # other runs need no descriptions
         from .glow_opt_help import USAGE, described_passes
 
         epilog = described_passes(self.available_passes, self.available_targets)

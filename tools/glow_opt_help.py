@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import sys
-import textwrap
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from xdsl.passes import ModulePass, PassOptionInfo, get_pass_option_infos
+from xdsl.passes import ModulePass
 
 from .opt_arguments import PREFIX
 
@@ -18,28 +16,30 @@ USEFUL = {
     "dce": "Remove pure operations whose results are not used.",
 }
 """xDSL passes that work on our dialects, and so are described as well."""
-_WIDTH = 98
-
-
+TEXTS = Path(__file__).with_name("pass_descriptions.json")
+"""The descriptions of the passes of this package, which `docs/generate.py` writes."""
 USAGE = 'glow-opt [--PASS[="option=value ..."]]... [options] [FILE]'
 
 
 def described_passes(
     passes: Mapping[str, Callable[[], type[ModulePass]]], targets: Mapping[str, object]
 ) -> str:
-    """Returns the description of passes and targets; imports the passes of this package."""
+    """Returns the description of passes and targets; imports those of other packages only."""
+    texts: dict[str, str] = json.loads(TEXTS.read_text(encoding="utf-8"))
     own = [name for name in passes if name.startswith(PREFIX)]
-    described = [*own, *(n for n in USEFUL if n in passes)]
+    useful = [name for name in USEFUL if name in passes]
+    names = ", ".join(n.removeprefix(PREFIX) for n in targets if _is_useful(n))
     return "\n".join(
         [
             "passes, each a flag, run in the order of the command line:",
-            *(_describe(name, passes[name]) for name in described),
+            *(texts.get(name) or _described(name, passes[name]) for name in own),
+            *(f"  --{name}\n      {USEFUL[name]}" for name in useful),
             "",
-            f"{len(passes) - len(described)} further passes of xDSL are flags as well: "
+            f"{len(passes) - len(own) - len(useful)} further passes of xDSL are flags as well: "
             "glow-opt --list-passes prints their names.",
             "",
             "targets:",
-            _wrap(", ".join(n.removeprefix(PREFIX) for n in targets if _is_useful(n)), "  "),
+            f"  {names}",
             "",
             "Passes and targets whose name begins with glow- are also accepted with this prefix.",
         ]
@@ -50,69 +50,8 @@ def _is_useful(target: str) -> bool:
     return target == "mlir" or target.startswith(PREFIX)
 
 
-def _wrap(text: str, indent: str, first: str | None = None) -> str:
-    return textwrap.fill(
-        text,
-        _WIDTH,
-        initial_indent=indent if first is None else first,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+def _described(name: str, load: Callable[[], type[ModulePass]]) -> str:
+    # loads the pass, which takes long
+    from .pass_descriptions import described
 
-
-def _describe(name: str, load: Callable[[], type[ModulePass]]) -> str:
-    flag = f"  --{name.removeprefix(PREFIX)}"
-    try:
-        pass_class = load()
-    except ImportError as e:
-        # a pass may need a package that is not installed; the others can still be described
-        return f"{flag}\n      (not available: {e})"
-    text = USEFUL.get(name) or summary(pass_class)
-    options = (f"{_option(*option)}" for option in documented_options(pass_class))
-    return "\n".join([flag, _wrap(text, " " * 6), *options])
-
-
-def _option(info: PassOptionInfo, documentation: str) -> str:
-    # as it is written on the command line: lists without brackets
-    kind = info.expected_type.strip("'").removesuffix(" | None").replace("...", "")
-    value = info.default_value if info.default_value not in (None, "none", "()") else ""
-    value = value.strip("()").replace("'", "").rstrip(",")
-    shown = value or f"<{kind.removeprefix('tuple[').removesuffix(', ]')}>"
-    text = f"{info.name.replace('_', '-')}={shown}  {documentation}".rstrip()
-    return _wrap(text, " " * 12, first=" " * 8)
-
-
-def summary(pass_class: type[ModulePass]) -> str:
-    """Returns the first paragraph of the documentation of the pass, or else of its module."""
-    text = pass_class.__doc__ or ""
-    if text.startswith(f"{pass_class.__name__}("):
-        # the text that the dataclass decorator writes if there is no documentation
-        text = sys.modules[pass_class.__module__].__doc__ or ""
-    return " ".join(text.strip().split("\n\n")[0].split()) or "(no description)"
-
-
-def documented_options(pass_class: type[ModulePass]) -> Iterator[tuple[PassOptionInfo, str]]:
-    """
-    Yields the options of a pass, and the string below each one's attribute in the source, or "".
-    """
-    ours = [c for c in pass_class.__mro__ if c.__module__.startswith("glow.")]
-    documentation = {n: text for c in reversed(ours) for n, text in _attribute_strings(c).items()}
-    for info in get_pass_option_infos(pass_class):
-        yield info, documentation.get(info.name, "")
-
-
-def _attribute_strings(described: type) -> dict[str, str]:
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(described))).body
-    assert isinstance(tree, ast.ClassDef)
-    found = {}
-    for statement, after in zip(tree.body, tree.body[1:], strict=False):
-        if (
-            isinstance(statement, ast.AnnAssign)
-            and isinstance(statement.target, ast.Name)
-            and isinstance(after, ast.Expr)
-            and isinstance(after.value, ast.Constant)
-            and isinstance(after.value.value, str)
-        ):
-            found[statement.target.id] = " ".join(after.value.value.split())
-    return found
+    return described(name, load)

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..errors import GlowError
+from ..interface.backend import option_owners
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,8 +46,11 @@ def is_timed(args: argparse.Namespace) -> bool:
     """Returns whether a profile is wanted. Raises GlowError for a backend that has none."""
     if args.profile is None:
         return False
-    if args.backend != "cpu":
-        raise GlowError(f"--profile measures programs of the backend cpu, found {args.backend!r}")
+    if args.backend not in (timed := option_owners(("timed",))):
+        names = " or ".join(timed)
+        raise GlowError(
+            f"--profile measures programs of the backend {names}, found {args.backend!r}"
+        )
     return True
 
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..errors import GlowError
 from ..frontend.onnx.export import export_onnx
-from ..interface.backend import find_backend
+from ..interface.backend import find_backend, option_owners
 from ..nn.functions import RANDOM
 from ..nn.tensor import Described, Graph, Tensor
 from .checkpoint import read_checkpoint, write_checkpoint
@@ -218,7 +218,7 @@ class Trainer:
         page.weights = {name: parameters[name] for name in self.trained}
         if page.batch is not None:
             page.gradients = self.gradients(page.batch)
-            if page.profile is None and self.backend == "cpu":
+            if page.profile is None and self.backend in option_owners(("timed",)):
                 page.profile = self.profile(page.batch)
         page.write()
 

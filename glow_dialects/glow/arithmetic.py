@@ -188,7 +188,7 @@ class AbsOp(Unary):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        return apply(Primitive.ABS, X)
+        return abs(X)
 
 
 @irdl_op_definition

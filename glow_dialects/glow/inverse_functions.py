@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from xdsl.irdl import irdl_op_definition
 
 from ..operator import Call
-from ..scalar import Expr, Primitive, apply, exp, log, select, sqrt
+from ..scalar import Expr, equal, exp, log, select, sqrt
 from .elementwise import FloatUnary, X
 
 _NUMERATOR = (
@@ -40,7 +40,7 @@ def _polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
 
 
 def _abs(x: Expr) -> Expr:
-    return apply(Primitive.ABS, x)
+    return abs(x)
 
 
 def _with_sign(magnitude: Expr, x: Expr) -> Expr:
@@ -60,7 +60,7 @@ def _arctangent(x: Expr) -> Expr:
 def _log1p(x: Expr) -> Expr:
     """`log(1 + x)`: what is lost in `1 + x` is lost in its distance to 1, too (Kahan)."""
     u = 1.0 + x
-    near = apply(Primitive.EQ, u, 1.0)
+    near = equal(u, 1.0)
     far, distance = u > _LARGE, select(near, u, u - 1.0)
     return select(near, x, select(far, log(u), log(u) * (x / distance)))
 
@@ -68,7 +68,7 @@ def _log1p(x: Expr) -> Expr:
 def _expm1(x: Expr) -> Expr:
     """Returns `exp(x) - 1`, in the same way."""
     u = exp(x)
-    near = apply(Primitive.EQ, u, 1.0)
+    near = equal(u, 1.0)
     return select(near, x, select(x > 30.0, u, (u - 1.0) * (x / log(u))))
 
 

@@ -22,7 +22,7 @@ from ..elements import (
 )
 from ..minifloats import ROUNDINGS, converted
 from ..operator import Call, element_of
-from ..scalar import Expr, Primitive, apply, bitcast, select
+from ..scalar import Expr, Primitive, apply, bitcast, equal, select
 from .base import DataParallel
 from .elementwise import Binary, Comparison, Logical, X, Y, Z
 
@@ -41,7 +41,7 @@ class EqualOp(Comparison):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        return apply(Primitive.EQ, X, Y)
+        return equal(X, Y)
 
 
 @irdl_op_definition
@@ -92,7 +92,7 @@ class AndOp(Logical):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        return apply(Primitive.AND, X, Y)
+        return X & Y
 
 
 @irdl_op_definition
@@ -109,7 +109,7 @@ class OrOp(Logical):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        return apply(Primitive.OR, X, Y)
+        return X | Y
 
 
 @irdl_op_definition
@@ -126,7 +126,7 @@ class XorOp(Logical):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        return apply(Primitive.XOR, X, Y)
+        return X ^ Y
 
 
 @irdl_op_definition
@@ -155,8 +155,8 @@ class NotOp(DataParallel):
         element = call.element(0)
         if is_narrow_storage(element) and is_unsigned(element):
             # the other bits of the byte that holds the number stay 0
-            return apply(Primitive.XOR, X, Expr.constant(int(stored_values(element)[1])))
-        return apply(Primitive.NOT, X)
+            return X ^ Expr.constant(int(stored_values(element)[1]))
+        return ~X
 
 
 class Shift(Binary, abc.ABC):
@@ -184,7 +184,7 @@ class ShiftRightOp(Shift):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        return apply(Primitive.SHIFT_RIGHT, X, Y)
+        return X >> Y
 
 
 @irdl_op_definition
@@ -201,7 +201,7 @@ class ShiftLeftOp(Shift):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        return apply(Primitive.SHIFT_LEFT, X, Y)
+        return X << Y
 
 
 @irdl_op_definition

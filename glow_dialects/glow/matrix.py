@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,8 +33,22 @@ def factor_indices(call: Call) -> tuple[str, str]:
     return left, right
 
 
+class MatrixProduct(Structured, abc.ABC):
+    """The base of products of the matrices in the last two dimensions of two operands."""
+
+    RANKS: ClassVar[range] = range(2, 9)
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    transpose_lhs = prop_def(_FLAG, default_value=_FALSE)
+    transpose_rhs = prop_def(_FLAG, default_value=_FALSE)
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+
 @irdl_op_definition
-class MatMulOp(Structured):
+class MatMulOp(MatrixProduct):
     """
     Product of the matrices in the last two dimensions; the dimensions before them are equal.
 
@@ -48,8 +63,6 @@ class MatMulOp(Structured):
 
     name = "glow.matmul"
 
-    RANKS: ClassVar[range] = range(2, 9)
-
     @classmethod
     def formula_of(cls, call: Call) -> str:
         left, right = factor_indices(call)
@@ -62,14 +75,6 @@ class MatMulOp(Structured):
     @classmethod
     def result_element(cls, call: Call) -> Attribute:
         return expect_product(call)
-
-    lhs = operand_def(TensorType)
-    rhs = operand_def(TensorType)
-    transpose_lhs = prop_def(_FLAG, default_value=_FALSE)
-    transpose_rhs = prop_def(_FLAG, default_value=_FALSE)
-    result = result_def(TensorType)
-
-    traits = traits_def(AcceptsEpilogue())
 
 
 @irdl_op_definition

@@ -274,8 +274,8 @@ class RescaleOp(DataParallel):
         if isinstance(source, QuantizedType) and any(source.zero_point_values()):
             wide = wide - source.zero_point_values()[0]
         product = wide * convert(Y, i64)
-        halves = apply(Primitive.SHIFT_RIGHT, product, convert(Z, i64) - 1)
-        stored = apply(Primitive.SHIFT_RIGHT, halves + 1, Expr.constant(1))
+        halves = product >> (convert(Z, i64) - 1)
+        stored = (halves + 1) >> Expr.constant(1)
         (zero_point,) = result.zero_point_values()
         low, high = result.storage_min.data, result.storage_max.data
         return convert(clamped(stored + zero_point if zero_point else stored, low, high))

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from ..elements import WORD
 from ..operator import Call
-from ..scalar import Expr, Primitive, apply, arguments
+from ..scalar import Expr, arguments
 from .base import DataParallel
 
 _PARITY = 0x1BD11BDA
@@ -62,10 +62,10 @@ class RandomBitsOp(DataParallel):
 
 
 def _xor(a: Expr, b: Expr) -> Expr:
-    return apply(Primitive.XOR, a, b)
+    return a ^ b
 
 
 def _rotated(x: Expr, bits: int) -> Expr:
-    left = apply(Primitive.SHIFT_LEFT, x, Expr.constant(bits, WORD))
-    right = apply(Primitive.SHIFT_RIGHT, x, Expr.constant(32 - bits, WORD))
-    return apply(Primitive.OR, left, right)
+    left = x << Expr.constant(bits, WORD)
+    right = x >> Expr.constant(32 - bits, WORD)
+    return left | right

@@ -30,7 +30,7 @@ from ..operator import (
     text_of,
     with_shape,
 )
-from ..scalar import Expr, Primitive, apply, arguments, exp, log, maximum, minimum, select, tanh
+from ..scalar import Expr, arguments, exp, log, maximum, minimum, select, tanh
 from .base import Node
 
 _FLAG = IntegerAttr.constr(i1)
@@ -45,14 +45,14 @@ def _sigmoid(x: Expr) -> Expr:
 
 def _softplus(x: Expr) -> Expr:
     # large powers would overflow
-    return maximum(x, 0.0) + log(exp(-apply(Primitive.ABS, x)) + 1.0)
+    return maximum(x, 0.0) + log(exp(-abs(x)) + 1.0)
 
 
 _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Function]]] = {
     "Relu": (0, lambda: lambda x: maximum(x, 0.0)),
     "Tanh": (0, lambda: tanh),
     "Sigmoid": (0, lambda: _sigmoid),
-    "Softsign": (0, lambda: lambda x: x / (1.0 + apply(Primitive.ABS, x))),
+    "Softsign": (0, lambda: lambda x: x / (1.0 + abs(x))),
     "Softplus": (0, lambda: _softplus),
     "Affine": (2, lambda a, b: lambda x: a * x + b),
     "LeakyRelu": (1, lambda a: lambda x: select(x >= 0, x, a * x)),

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, i1
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition
 
-from ..glow.base import AcceptsEpilogue
-from ..glow.matrix import factor_indices
-from ..glow.structured import Structured
+from ..glow.matrix import MatrixProduct, factor_indices
 from ..operator import Call
-
-_FLAG = IntegerAttr.constr(i1)
-_FALSE = IntegerAttr(0, i1)
 
 
 @irdl_op_definition
-class RoundedMatMulOp(Structured):
+class RoundedMatMulOp(MatrixProduct):
     """
     `glow.matmul` of matrices of f32 whose elements are rounded to bf16 as they are read, with sums
     in f32. The kernel copies both operands to the pairs that the processor multiplies.
@@ -30,15 +23,6 @@ class RoundedMatMulOp(Structured):
     """
 
     name = "glow_cpu.rounded_matmul"
-    RANKS: ClassVar[range] = range(2, 9)
-
-    lhs = operand_def(TensorType)
-    rhs = operand_def(TensorType)
-    transpose_lhs = prop_def(_FLAG, default_value=_FALSE)
-    transpose_rhs = prop_def(_FLAG, default_value=_FALSE)
-    result = result_def(TensorType)
-
-    traits = traits_def(AcceptsEpilogue())
 
     @classmethod
     def formula_of(cls, call: Call) -> str:

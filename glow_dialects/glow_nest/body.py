@@ -8,7 +8,8 @@ from functools import cached_property
 
 from xdsl.ir import Attribute
 
-from ..scalar import Expr, arguments, in_order_of_creation, substitute_all, weight
+from ..scalar import Expr, arguments, in_order_of_creation, weight
+from ..substitution import substitute_all
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,8 @@ from ..glow.constant import SplatOp
 from ..glow.logic import CastOp
 from ..glow.primitives import PRIMITIVE_NODES
 from ..operator import Call
-from ..scalar import Expr, Number, Primitive, arguments, fold_in_order, substitute
+from ..scalar import Expr, Number, Primitive, arguments, fold_in_order
+from ..substitution import substitute
 from .body import Body
 
 _COMPARISONS = (Primitive.EQ, Primitive.LT, Primitive.LE)

@@ -91,7 +91,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Nest:
-    """A perfect loop nest. One that writes nothing prefetches what it reads."""
+    """A perfect loop nest."""
 
     parallel: tuple[Dim, ...]
     writes: tuple[Access, ...]

@@ -21,8 +21,6 @@ ReadBody = Callable[[Sequence[Attribute], Sequence[Attribute]], Body]
 
 def is_passing(body: Body, nest: Nest) -> bool:
     """Returns whether a nest writes the arguments of its body, in order."""
-    if not nest.writes:
-        return True
     numbers = [r.index for r in body.results]
     return numbers == list(range(len(nest.given))) == list(range(len(nest.writes)))
 
@@ -92,7 +90,7 @@ def read_nest(reader: Reader, body: ReadBody) -> Nest:
     operands = _read_accesses(reader, "reads")
     position = parser.pos
     writes = _read_accesses(reader, "writes")
-    if not writes and (reduction is not None or not operands):
+    if not writes:
         parser.raise_error("expected what the nest writes: writes(...)", position)
     words = _read_words(reader, _OF_NESTS)
     elements = tuple(w.element for w in writes)

@@ -103,8 +103,7 @@ class NestOp(StepOp):
     }
     ```
 
-    Without a body, what is computed or read is written. A nest that writes nothing prefetches what
-    it reads. A `schedule` says how the nest is computed,
+    Without a body, what is computed or read is written. A `schedule` says how the nest is computed,
     and `split` which loops of that threads divide.
     """
 

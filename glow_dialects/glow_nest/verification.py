@@ -72,8 +72,8 @@ def _verify_read_as(nest: Nest) -> None:
 
 def verify_nest(nest: Nest) -> None:
     _verify_read_as(nest)
-    if not nest.writes and (nest.reduction is not None or not nest.operands):
-        raise VerifyException("expected a nest that writes, or that has reads to prefetch")
+    if not nest.writes:
+        raise VerifyException("expected a nest that writes")
     if nest.reduction is None:
         if nest.reduced:
             raise VerifyException("expected no reduction loops without a reduction")

@@ -19,7 +19,8 @@ from xdsl.dialects.builtin import (
     i8,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 
 from ...errors import CompileError
 from ...glow_dialects.glow_inst.control import (
@@ -28,7 +29,9 @@ from ...glow_dialects.glow_inst.control import (
     LoopInstruction,
 )
 from ...glow_dialects.glow_inst.instruction import Qualifier
+from ...glow_dialects.glow_inst.memory import argument_qualifier
 from ...glow_dialects.glow_nest.call import CallOp
+from ...glow_dialects.machine import LINE_BYTES
 from ...glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.instructions.program import in_order
 from ...passes.visited_operation import visit
@@ -73,6 +76,40 @@ def planned_size(main: func.FuncOp, name: str, before: str) -> int:
     if not isinstance(value, IntegerAttr):
         raise CompileError(f"main has no {name}: run glow-allocate before {before}")
     return value.value.data
+
+
+def arena_of(main: func.FuncOp, before: str) -> SSAValue[MemRefType]:
+    """
+    Returns the arena of a `main` that `glow-generate-loops` made, which is its last parameter.
+    Raises CompileError if it has none; `before` names the pass that needs it.
+    """
+    arguments = main.body.block.args
+    if len(arguments) < 2 or not _is_segment(arguments[-1]):
+        raise CompileError(
+            f"main has no arena as its last parameter: run glow-generate-loops before {before}"
+        )
+    return SSAValue.get(arguments[-1], type=MemRefType)
+
+
+def _is_segment(argument: BlockArgument) -> bool:
+    """Returns whether a parameter is bytes of which the program says no use."""
+    t = argument.type
+    is_bytes = isinstance(t, MemRefType) and len(t.get_shape()) == 1 and t.element_type == i8
+    return is_bytes and argument_qualifier(argument) is None
+
+
+def enlarge_arena(
+    main: func.FuncOp, arena: SSAValue[MemRefType], more: int
+) -> tuple[SSAValue, int]:
+    """
+    Returns the arena with more bytes at its end, from the next cache line on, and the place of the
+    first of them.
+    """
+    start = -(-arena.type.get_shape()[0] // LINE_BYTES) * LINE_BYTES
+    main.attributes[ARENA_SIZE] = IntegerAttr(start + more, i64)
+    larger = Rewriter.replace_value_with_new_type(arena, MemRefType(i8, [start + more]))
+    main.update_function_type()
+    return larger, start
 
 
 def build_main(
@@ -172,13 +209,12 @@ class _Main:
         head = Block(arg_types=(INDEX,))
         with self._emitter.inside(head):
             if self._leading:
-                self._emitter.call(SymbolRefAttr(BARRIER), tuple(reversed(self._leading)))
+                self._barrier()
             goes_on = self._goes_on(op, head.args[0])
             inside = self._emitter.compare("slt", head.args[0], most)
-            both = (
-                inside if goes_on is None else self._emitter.binary(arith.AndIOp, inside, goes_on)
-            )
-            head.add_op(scf.ConditionOp.create(operands=(both, head.args[0])))
+            if goes_on is not None:
+                inside = self._emitter.binary(arith.AndIOp, inside, goes_on)
+            head.add_op(scf.ConditionOp.create(operands=(inside, head.args[0])))
         deciding = [v for v in (op.trips, op.going) if v is not None]
         read = [region for v in deciding for region in self._memory.regions(v)]
         decided = MemoryUse(read, self._memory.regions(op.step), alone=False)
@@ -232,7 +268,11 @@ class _Main:
     def _wait(self, use: MemoryUse[MemoryRegion]) -> None:
         """Emits a barrier if threads may still use memory that is used now."""
         if self._leading and self._hazards.need_barrier(use):
-            self._emitter.call(SymbolRefAttr(BARRIER), tuple(reversed(self._leading)))
+            self._barrier()
+
+    def _barrier(self) -> None:
+        thread, team = self._leading
+        self._emitter.call(SymbolRefAttr(BARRIER), (team, thread))
 
     def _call(self, op: CallOp, kernel: KernelInterface) -> None:
         operands = [*self._threading(op, kernel), *(self._memory.view(v) for v in op.operands)]
@@ -247,12 +287,10 @@ class _Main:
         """
         if not kernel.has_thread:
             return ()
-        thread, team = self._leading
-        if self._hazards.need_barrier(self._use(op, kernel)):
-            self._emitter.call(SymbolRefAttr(BARRIER), (team, thread))
+        self._wait(self._use(op, kernel))
         if kernel.has_barriers:
             self._hazards.passed_barrier()
-        return (thread, team) if kernel.has_team else (thread,)
+        return self._leading if kernel.has_team else self._leading[:1]
 
     def _use(self, op: CallOp, kernel: KernelInterface) -> MemoryUse[MemoryRegion]:
         reads: list[MemoryRegion] = []
@@ -261,9 +299,7 @@ class _Main:
             start = self._scratch[op]
             writes.append(MemoryRegion(ARENA, start, start + kernel.scratch_bytes))
         for qualifier, value in op.qualified_operands():
-            region = self._memory.region(value)
-            if region is not None:
-                (reads if qualifier is Qualifier.IN else writes).append(region)
+            (reads if qualifier is Qualifier.IN else writes).extend(self._memory.regions(value))
         return MemoryUse(reads, writes, alone=not kernel.is_shared)
 
     def finish(self) -> func.FuncOp:

@@ -106,22 +106,16 @@ class MainMemory:
         self.emitter.add(memref.StoreOp.create(operands=(cast, view)))
 
     def regions(self, value: SSAValue) -> list[Region]:
-        """Returns the bytes that a step may touch through a value, if these may change."""
-        found = self.region(value)
-        return [] if found is None else [found]
-
-    def region(self, value: SSAValue) -> Region | None:
         """
-        Returns the bytes that a kernel may touch, of a buffer or of the operand that an argument of
-        a body is; None for weights, which never change.
+        Returns the bytes that a step may touch, of a buffer or of the operand that an argument of a
+        body is; none of weights, which never change.
         """
         buffer = buffer_of(value)
         if buffer not in self._operands:
-            return _region(value)
+            return _regions(value)
         while buffer in self._operands:
             buffer = buffer_of(self._operands[buffer])
-        found = _region(buffer)
-        return None if found is None else replace(found, view=None)
+        return [replace(found, view=None) for found in _regions(buffer)]
 
     def view(self, value: SSAValue) -> SSAValue:
         """Returns the memref of a buffer or view."""
@@ -170,15 +164,15 @@ def argument_type(t: Attribute) -> MemRefType:
     return strided_memref(memory_type(t.element_type), t.get_shape(), strides, offset)
 
 
-def _region(value: SSAValue) -> Region | None:
-    """Returns the bytes of a buffer that a kernel may touch; None for weights."""
+def _regions(value: SSAValue) -> list[Region]:
+    """Returns the bytes of a buffer that a kernel may touch; none of weights."""
     buffer = buffer_of(value)
     if isinstance(buffer, BlockArgument):
-        return Region(buffer, 0, 1, value)
+        return [Region(buffer, 0, 1, value)]
     if not isinstance(buffer.owner, AllocActivationOp) or buffer.owner.offset is None:
-        return None
+        return []
     t = buffer.type
     assert isinstance(t, MemRefType)
     start = buffer.owner.offset.value.data
     end = start + extent(t) * element_bytes(t.element_type)
-    return Region(ARENA, start, end, value)
+    return [Region(ARENA, start, end, value)]

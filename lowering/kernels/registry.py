@@ -253,8 +253,28 @@ class Kernel:
         `write = value(reduction, operands)`.
         """
         body = Body((value,), (write.element,))
-        nest = Nest(tuple(dims), (write,), body, tuple(operands), reduction, tuple(reduced))
-        self.nest(nest)
+        self.nest(Nest(tuple(dims), (write,), body, tuple(operands), reduction, tuple(reduced)))
+
+    def map_all(
+        self,
+        dims: Sequence[Dim],
+        writes: Sequence[Access],
+        operands: Sequence[Access],
+        values: Sequence[Expr],
+        in_place: bool = False,
+    ) -> None:
+        """
+        Computes `writes[i] = values[i](operands)` at each point; `in_place`, operands may be what
+        is written.
+        """
+        body = Body(tuple(values), tuple(w.element for w in writes))
+        self.nest(Nest(tuple(dims), tuple(writes), body, tuple(operands), in_place=in_place))
+
+    def update(
+        self, dims: Sequence[Dim], at: Access, operands: Sequence[Access], value: Expr
+    ) -> None:
+        """Computes `at = value(at, operands)` at each point."""
+        self.map_all(dims, (at,), (at, *operands), (value,), in_place=True)
 
     def copy(self, dims: Sequence[Dim], write: Access, read: Access) -> None:
         """Computes `write = read` at each point, and converts if the element types differ."""
@@ -269,10 +289,6 @@ class Kernel:
         copied, dims = self.scratch(view.shape, element), view_dims(view)
         self.copy(dims, copied[dims], view[dims])
         return copied
-
-    def touch(self, dims: Sequence[Dim], read: Access) -> None:
-        """Prefetches the elements that a later nest reads."""
-        self.nest(Nest(tuple(dims), (), Body((), ()), (read,)))
 
     def fill(self, view: View, value: float) -> None:
         """Sets every element."""

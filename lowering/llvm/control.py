@@ -42,9 +42,9 @@ def branch_if(
     )
 
 
-@converts(scf.YieldOp)
-def convert_yield(op: scf.YieldOp, fn: FunctionConverter) -> None:
-    """Leaves the yielded values to the operation around it, which reads them."""
+@converts(scf.YieldOp, scf.ConditionOp)
+def convert_end(op: scf.YieldOp | scf.ConditionOp, fn: FunctionConverter) -> None:
+    """Leaves the values at the end of a region to the operation around it, which reads them."""
 
 
 @converts(func.ReturnOp)
@@ -110,7 +110,9 @@ def convert_for(op: scf.ForOp, fn: FunctionConverter) -> None:
     if trips == 0:
         fn.alias(op.results, op.iter_args)
     elif trips == 1:
-        _convert_single_trip(op, fn)
+        fn.alias(op.body.block.args, (op.lb, *op.iter_args))
+        fn.convert_ops(op.body.block)
+        fn.alias(op.results, _yielded(op.body.block))
     else:
         _convert_loop(op, fn, guarded=trips is None)
 
@@ -127,12 +129,6 @@ def _trip_count(op: scf.ForOp, fn: FunctionConverter) -> int | None:
 def _yielded(block: Block) -> Sequence[SSAValue]:
     terminator = block.last_op
     return terminator.operands if isinstance(terminator, scf.YieldOp) else ()
-
-
-def _convert_single_trip(op: scf.ForOp, fn: FunctionConverter) -> None:
-    fn.alias(op.body.block.args, (op.lb, *op.iter_args))
-    fn.convert_ops(op.body.block)
-    fn.alias(op.results, _yielded(op.body.block))
 
 
 def _convert_loop(op: scf.ForOp, fn: FunctionConverter, *, guarded: bool) -> None:
@@ -189,11 +185,6 @@ def convert_while(op: scf.WhileOp, fn: FunctionConverter) -> None:
     branch(inner.block, head, following)
     outer.block = exit_block
     fn.define_all(op.results, exit_block.args)
-
-
-@converts(scf.ConditionOp)
-def convert_condition(op: scf.ConditionOp, fn: FunctionConverter) -> None:
-    """Leaves the decision and its values to the loop around it, which reads them."""
 
 
 @converts(scf.IfOp)

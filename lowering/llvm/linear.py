@@ -36,9 +36,6 @@ class Linear:
     def of(atom: Atom) -> Linear:
         return Linear(0, ((atom, 1),))
 
-    def __add__(self, other: Linear) -> Linear:
-        return combine([(self, 1), (other, 1)])
-
     def scaled(self, factor: int) -> Linear:
         return combine([(self, factor)])
 
@@ -56,10 +53,6 @@ def combine(parts: Iterable[tuple[Linear, int]]) -> Linear:
             sums[atom] = sums.get(atom, 0) + coefficient * factor
     if len(sums) < 2:
         return Linear(constant, tuple((a, c) for a, c in sums.items() if c))
-    return Linear(constant, _ordered(sums))
-
-
-def _ordered(sums: dict[Atom, int]) -> tuple[tuple[Atom, int], ...]:
     terms = [(a, c) for a, c in sums.items() if c]
     terms.sort(key=lambda term: (term[0].depth, term[0].number))
-    return tuple(terms)
+    return Linear(constant, tuple(terms))

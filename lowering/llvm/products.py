@@ -132,20 +132,10 @@ def convert_zero(op: glow_vec.TileZeroOp, fn: FunctionConverter) -> None:
     _call(fn, "tilezero", _tiles(fn, op.tile))
 
 
-@converts(glow_vec.TileLoadOp)
-def convert_load(op: glow_vec.TileLoadOp, fn: FunctionConverter) -> None:
-    _access(fn, op, "tileloadd64")
-
-
-@converts(glow_vec.TileStoreOp)
-def convert_store(op: glow_vec.TileStoreOp, fn: FunctionConverter) -> None:
-    _access(fn, op, "tilestored64")
-
-
-def _access(
-    fn: FunctionConverter, op: glow_vec.TileLoadOp | glow_vec.TileStoreOp, name: str
-) -> None:
+@converts(glow_vec.TileLoadOp, glow_vec.TileStoreOp)
+def convert_access(op: glow_vec.TileLoadOp | glow_vec.TileStoreOp, fn: FunctionConverter) -> None:
     pointer = element_address(fn, op.base, op.indices, op)
+    name = "tileloadd64" if isinstance(op, glow_vec.TileLoadOp) else "tilestored64"
     _call(fn, name, (*_tiles(fn, op.tile), pointer, fn.number(op.stride.value.data)))
 
 

@@ -14,8 +14,7 @@ from ....glow_dialects.glow_cpu.blocked import (
     is_blocked_input,
 )
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest
+from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr, arguments
 from ..codegen.types import memory_type, value_type
@@ -154,10 +153,9 @@ def _pack_records(k: Kernel) -> None:
     for b in range(y.shape[1]):
         present = range(b * block, min(channels, (b + 1) * block))
         missing = [Expr.constant(0, y.element)] * (block - len(present))
-        body = Body((*arguments(len(present)), *missing), (y.element,) * block)
-        reads = tuple(x[[n, c, *space]] for c in present)
-        writes = tuple(y[[n, b, *space, c]] for c in range(block))
-        k.nest(Nest((n, *space), writes, body, reads))
+        reads = [x[[n, c, *space]] for c in present]
+        writes = [y[[n, b, *space, c]] for c in range(block)]
+        k.map_all([n, *space], writes, reads, [*arguments(len(reads)), *missing])
 
 
 @kernel(UnpackChannelsOp)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import i8, i16, i32
 
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.blocked import BlockedDepthwiseConvolutionOp
 from ....glow_dialects.glow_nest.affine import Dim
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.integers import u8
 from ....glow_dialects.scalar import Expr, arguments, convert
@@ -73,15 +74,13 @@ def _in_groups(k: Kernel, terms: int) -> None:
     for g in range(groups):
         first = max(0, min(g * terms, last))
         columns = {m: first + m for m in range(terms) if g * terms <= first + m < width}
-        reads = tuple(filters[[b, *down, column, c]] for column in columns.values())
-        given = arguments(len(reads))
+        reads = [filters[[b, *down, column, c]] for column in columns.values()]
+        given: Sequence[Expr] = arguments(len(reads))
         if element != filters.element:
-            given = tuple(convert(value, element) for value in given)
-        values = dict(zip(columns, given, strict=True))
-        zero = Expr.constant(0, element)
-        made = [values.get(m, zero) for m in range(terms)]
-        writes = tuple(packed[[b, *down, g, c, m]] for m in range(terms))
-        k.nest(Nest((b, *down, c), writes, Body(tuple(made), (element,) * terms), reads))
+            given = [convert(value, element) for value in given]
+        values, zero = dict(zip(columns, given, strict=True)), Expr.constant(0, element)
+        writes = [packed[[b, *down, g, c, m]] for m in range(terms)]
+        k.map_all([b, *down, c], writes, reads, [values.get(m, zero) for m in range(terms)])
     step = x.strides[-2] * apart
     products = Reduction(
         Combine.ADD,

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerType, i16, i32
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
-from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, affine
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.machine import MachineDescription
@@ -45,9 +45,9 @@ def convolution(k: Kernel) -> None:
     _widen(k)
     group = k.call.int("group")
     if full:
-        _panels(k, (Dim("group", group), Dim("ob", full // group)), per_block)
+        _panels(k, Dim("group", group), Dim("ob", full // group), per_block)
     if rest:
-        _panels(k, full, rest)
+        _panels(k, 0, full, rest)
     first = rest * k.operands[1].shape[-2]
     for ob in range(full, blocks):
         if first < block:
@@ -64,19 +64,16 @@ def _widen(k: Kernel) -> None:
         k.operands = [k.copied(x, i16), *rest]
 
 
-def _panels(k: Kernel, blocks: tuple[Dim, Dim] | int, count: int) -> None:
-    """
-    Computes the first `count` panels of one block of the result, or of blocks by group and by block
-    of a group.
-    """
+def _panels(k: Kernel, group: Dim | int, block: Dim | int, count: int) -> None:
+    """Computes the first `count` panels of a block of a group, or of all of them in loops."""
     x, filters, bias = k.operands
     y = k.result
     panel, terms = filters.shape[-2:]
     n, p, j = Dim("n", y.shape[0]), Dim("p", count), Dim("j", panel)
     cb, g = Dim("cb", filters.shape[1]), Dim("g", filters.shape[-3])
     window, offset, places = windows(k.call, y.shape[2:-1], filters.shape[2:-3])
-    group, block = blocks if isinstance(blocks, tuple) else (0, blocks)
-    ob = affine(group) * (block.size if isinstance(block, Dim) else 0) + block
+    around = [d for d in (group, block) if isinstance(d, Dim)]
+    ob = affine(group) * (y.shape[1] // k.call.int("group")) + block
     number = ob * (y.shape[-1] // panel) + p
     products = Reduction(
         Combine.ADD,
@@ -89,7 +86,7 @@ def _panels(k: Kernel, blocks: tuple[Dim, Dim] | int, count: int) -> None:
         adds_operand=k.element == i32,
     )
     o = Affine({p: panel, j: 1})
-    dims = [n, *(blocks if isinstance(blocks, tuple) else ()), p, *window, j]
+    dims = [n, *around, p, *window, j]
     place: list[Index] = [n, ob, *window, o]
     k.reduce(dims, [cb, *offset, g], products, place, [bias[[ob, o]]], X + Y)
 
@@ -118,8 +115,7 @@ def matmul(k: Kernel) -> None:
 
 
 def _rows(k: Kernel) -> list[Dim]:
-    x = k.operands[0]
-    return list(view_dims(View(x.buffer, x.shape[:-1], x.strides[:-1]), "r"))
+    return list(view_dims(k.operands[0], "r"))[:-1]
 
 
 def _products(k: Kernel, rows: Sequence[Dim], p: Dim | int, j: Dim, g: Dim) -> Reduction:

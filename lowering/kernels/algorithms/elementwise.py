@@ -10,7 +10,8 @@ from ....glow_dialects.glow.shape import GatherOp
 from ....glow_dialects.glow_nest.affine import Access, Indirect, View
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Nest
-from ....glow_dialects.scalar import arguments, substitute
+from ....glow_dialects.scalar import arguments
+from ....glow_dialects.substitution import substitute
 from ..registry import Kernel, kernel, view_dims
 
 

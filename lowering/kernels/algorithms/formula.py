@@ -5,6 +5,8 @@ The algorithm of a formula: a nest for each of its stages, and nests for what th
   reduction of the nest; the results of the others go to scratch first.
 - Points whose reductions skip the same terms, such as windows over an edge, have nests of their own
   (`formula.segments`). Otherwise, a padded copy of an operand has the values beyond its bounds.
+- A factor of a product is copied in the type in which it computes, if all lanes of vectors have the
+  same element, or if it is padded anyway: inner loops need no conversions then.
 - Indices that are not affine are computed first, into a table of places in the operand.
 - Values of loop variables come from a list of whole numbers.
 - Sums of products of narrow integers that are exact in f32 are computed there, because most
@@ -18,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type, is_float
 from ....glow_dialects.formula.quotients import Halves, split_loops
@@ -107,7 +110,7 @@ class _Builder:
         self._order: dict[Loop, int] = {}
         """Outer loops before inner ones."""
         self._views: dict[Stage | int, View] = dict(enumerate(k.operands))
-        self._padded: dict[object, View] = {}
+        self._copies: dict[object, View] = {}
         self._tables: dict[Read, Access] = {}
         self._numbers: View | None = None
 
@@ -234,10 +237,21 @@ class _Builder:
     def _access(self, term: LoopValue | Read) -> Access:
         if isinstance(term, LoopValue):
             return self._whole_numbers(term.loop.size)[[self._dim(term.loop)]]
-        view, shift = self._view(term)
         forms = [affine(index) for index in term.indices]
         if None in forms:
-            return self._indirect(term, view)
+            return self._indirect(term, self._views[term.source])
+        return self._direct(term, *self._view(term, self._views[term.source].element))
+
+    def _factor(self, term: Read, product: Reduce) -> Access:
+        """Returns a factor of the products that a reduction sums."""
+        if any(affine(index) is None for index in term.indices):
+            return self._access(term)
+        innermost = max(product.loops, key=self._order.__getitem__, default=None)
+        is_copied = term.outside is not None or innermost not in term.loops
+        stored = self._views[term.source].element
+        return self._direct(term, *self._view(term, compute_type(stored) if is_copied else stored))
+
+    def _direct(self, term: Read, view: View, shift: Sequence[int]) -> Access:
         places = [self._affine(index) + s for index, s in zip(term.indices, shift, strict=True)]
         return view[places]
 
@@ -247,33 +261,42 @@ class _Builder:
             return Affine()
         return Affine({self._dim(loop): c for loop, c in form.terms.items()}, form.constant)
 
-    def _view(self, term: Read) -> tuple[View, Sequence[int]]:
+    def _view(self, term: Read, element: Attribute) -> tuple[View, Sequence[int]]:
         """
-        Returns the array that a term reads, and the place of its first element, which follows the
-        padding.
+        Returns the array that a term reads, with elements of a type, and the place of its first
+        element, which follows the padding.
         """
         view = self._views[term.source]
-        low, high = [0] * view.rank, [0] * view.rank
-        if term.outside is None:
+        low, high, value = [0] * view.rank, [0] * view.rank, 0.0
+        if term.outside is not None:
+            assert isinstance(term.outside, Constant)
+            value = term.outside.value
+            for d, index in enumerate(term.indices):
+                first, last = interval(index)
+                low[d], high[d] = max(0, -int(first)), max(0, int(last) - view.shape[d] + 1)
+        elif element == view.element:
             return view, low
-        assert isinstance(term.outside, Constant)
-        for d, index in enumerate(term.indices):
-            first, last = interval(index)
-            low[d], high[d] = max(0, -int(first)), max(0, int(last) - view.shape[d] + 1)
-        key = term.source, tuple(low), tuple(high), term.outside.value
-        if key not in self._padded:
-            self._padded[key] = self._copied(view, low, high, term.outside.value)
-        return self._padded[key], low
+        key = term.source, tuple(low), tuple(high), value, element
+        if key not in self._copies:
+            self._copies[key] = self._copied(view, element, low, high, value)
+        return self._copies[key], low
 
-    def _copied(self, view: View, low: Sequence[int], high: Sequence[int], value: float) -> View:
-        """Returns a copy with a constant around it."""
+    def _copied(
+        self,
+        view: View,
+        element: Attribute,
+        low: Sequence[int],
+        high: Sequence[int],
+        value: float,
+    ) -> View:
+        """Returns a copy with elements of a type, and with a constant around it."""
         k = self._k
         shape = [a + s + b for a, s, b in zip(low, view.shape, high, strict=True)]
-        whole = k.scratch(shape, view.element)
+        whole = k.scratch(shape, element)
         for starts, sizes in borders(low, view.shape, shape):
             dims = [Dim(f"b{d}", size) for d, size in enumerate(sizes)]
             write = whole[[dim + start for dim, start in zip(dims, starts, strict=True)]]
-            k.map(dims, write, (), Expr.constant(value, view.element))
+            k.map(dims, write, (), Expr.constant(value, element))
         dims = view_dims(view)
         inside = [dim + start for dim, start in zip(dims, low, strict=True)]
         k.copy(dims, whole[inside], view[dims])
@@ -314,7 +337,7 @@ class _Builder:
         reduced = tuple(self._dim(loop) for loop in term.over)
         element, combine = sum_type(term), _COMBINES[term.combine]
         if combine is Combine.ADD and is_float(element) and (pair := factors_of(term)) is not None:
-            factors = self._access(pair[0]), self._access(pair[1])
+            factors = self._factor(pair[0], term), self._factor(pair[1], term)
             if not any(f.indirect for f in factors):
                 return reduced, Reduction(combine, element, factors)
         body = Expressions(term.body, self._access)

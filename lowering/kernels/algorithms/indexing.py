@@ -8,8 +8,6 @@ from dataclasses import replace
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.indexing import CumProdOp, CumSumOp, Cumulative, ScatterOp
 from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, Indirect
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.scalar import Expr, arguments, convert, maximum, minimum
 from ..registry import Kernel, kernel, view_dims
 
@@ -41,8 +39,7 @@ def scatter(k: Kernel) -> None:
         wide = compute_type(there.element)
         old, new = (convert(a, wide) for a in arguments(2))
         combined = convert(_COMBINE[reduction](old, new), there.element)
-        body = Body((combined,), (there.element,))
-        k.nest(Nest((c,), (there,), body, (there, updates[[m, c]]), in_place=True))
+        k.update([c], there, [updates[[m, c]]], combined)
 
 
 @kernel(CumSumOp, CumProdOp)
@@ -63,9 +60,7 @@ def cumulative(k: Kernel) -> None:
     combined = total * new if operator is CumProdOp else total + new
 
     def combine() -> None:
-        there = before[others]
-        operands, body = (there, data[place]), Body((combined,), (wide,))
-        k.nest(Nest(tuple(others), (there,), body, operands, in_place=True))
+        k.update(others, before[others], [data[place]], combined)
 
     def finish() -> None:
         k.finish(others, place, [before[others]], convert(Expr.argument(0), k.element))

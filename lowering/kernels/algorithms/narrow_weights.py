@@ -14,7 +14,7 @@ from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.narrow_weights import WORD_BITS, PackedBlockQuantizedMatMulOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, affine
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.scalar import (
     Expr,
     Primitive,
@@ -69,9 +69,9 @@ def _number(word: Expr, bits: int, place: int) -> Expr:
     """Returns the number at a place of a word, times its factor, as f32."""
     if bits * (place + 1) == WORD_BITS:
         # as a signed integer, which converts in one instruction, it would be negative
-        word = apply(Primitive.SHIFT_RIGHT, word, bits * place)
+        word = word >> (bits * place)
     else:
-        word = apply(Primitive.AND, word, (2**bits - 1) << (bits * place))
+        word = word & ((2**bits - 1) << (bits * place))
     return convert(convert(word, i32), f32)
 
 
@@ -82,16 +82,16 @@ def _pair(word: Expr, bits: int, place: int) -> tuple[Expr, int]:
     """
     byte, shift = divmod(bits * place, _BYTE_BITS)
     if byte:
-        word = apply(Primitive.SHIFT_RIGHT, word, byte * _BYTE_BITS)
+        word = word >> (byte * _BYTE_BITS)
     mask = ((2**bits - 1) << shift) * (1 + (1 << _HALF_BITS))
-    return convert(apply(Primitive.AND, word, mask), i32), shift
+    return convert(word & mask, i32), shift
 
 
 def _quad(word: Expr, bits: int, place: int) -> Expr:
     """Returns the numbers at a place of all bytes of a word."""
     if place:
-        word = apply(Primitive.SHIFT_RIGHT, word, bits * place)
-    return convert(apply(Primitive.AND, word, (2**bits - 1) * 0x01010101), i32)
+        word = word >> (bits * place)
+    return convert(word & ((2**bits - 1) * 0x01010101), i32)
 
 
 def _parameters(k: Kernel, panel: Affine, b: Dim, j: Dim) -> list[Access]:
@@ -203,7 +203,7 @@ def _pair_dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr
         sums[shift] = apply(
             Primitive.MULTIPLY_ADD_PAIRS, pair, factor, sums.get(shift, Expr.constant(0, i32))
         )
-    whole = [apply(Primitive.SHIFT_RIGHT, s, shift) if shift else s for shift, s in sums.items()]
+    whole = [s >> shift if shift else s for shift, s in sums.items()]
     return convert(reduce(add, whole), f32)
 
 
@@ -238,7 +238,7 @@ def _rounded_factors(k: Kernel, rows: Rows, steps: _Steps, width: int) -> _Facto
     largest = k.scratch((row.size, steps.b.size), f32)
     t = Dim("t", block)
     element = x[[*rows.place, affine(steps.b) * block + t]]
-    magnitude = apply(Primitive.ABS, convert(X, f32))
+    magnitude = abs(convert(X, f32))
     reduction = Reduction(Combine.MAXIMUM, f32, (element,), Body((magnitude,), (f32,)))
     k.map(per_block, largest[per_block], (), maximum(X, _LEAST), [t], reduction)
     integers = k.scratch((row.size, steps.b.size, block), i32)
@@ -251,11 +251,8 @@ def _rounded_factors(k: Kernel, rows: Rows, steps: _Steps, width: int) -> _Facto
     u, m = Dim("u", together), Dim("m", places)
     first = (affine(steps.c) * together + u) * steps.places + m
     numbers = [integers[[*per_block, first + i * places]] for i in range(parts)]
-    fields = [
-        apply(Primitive.SHIFT_LEFT, apply(Primitive.AND, a, 2**width - 1), i * width)
-        for i, a in enumerate(arguments(parts))
-    ]
-    value = reduce(lambda a, b: apply(Primitive.OR, a, b), fields)
+    fields = [(a & (2**width - 1)) << (i * width) for i, a in enumerate(arguments(parts))]
+    value = reduce(lambda a, b: a | b, fields)
     k.map([*at, u, m], joined[[*at, u, m]], numbers, value)
     sums, scales = k.scratch([d.size for d in at], f32), k.scratch(largest.shape, f32)
     n = Dim("n", together * steps.places)
@@ -284,11 +281,10 @@ def _unpacked_product(k: Kernel, rows: Rows) -> Product:
             for place in places
         ]
         column = affine(b) * (size * len(places)) + affine(c) * len(places)
-        writes = tuple(unpacked[[column + place, j]] for place in places)
+        writes = [unpacked[[column + place, j]] for place in places]
         reads = (words[[panel, b, c, j]], *_parameters(k, panel, b, j))
         with k.repeat(p):
-            body = Body(tuple(values), (f32,) * len(places))
-            k.nest(Nest((b, c, j), writes, body, reads))
+            k.map_all([b, c, j], writes, reads, values)
             products = total(Combine.ADD, f32, x[[*rows.place, t]], unpacked[[t, j]])
             k.reduce([rows.row, j], [t], products, [*rows.place, panel * width + j])
 

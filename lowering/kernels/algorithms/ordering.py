@@ -22,15 +22,12 @@ from ....glow_dialects.elements import element_bytes, is_float, is_unsigned, low
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.indexing import TopIndicesOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.scalar import (
     Expr,
-    Primitive,
-    apply,
     arguments,
     bitcast,
     convert,
+    equal,
     maximum,
     minimum,
     select,
@@ -101,11 +98,9 @@ class _Columns:
         place = -1 - convert(Y, i64)
         values = [order, place]
         if len(self.views) == 1:
-            values = [apply(Primitive.SHIFT_LEFT, order + 1, self.place_bits) + place]
+            values = [((order + 1) << self.place_bits) + place]
         flat = [View(v.buffer, (self.room,), (1,)) for v in self.views]
-        body = Body(tuple(values), (i64,) * len(values))
-        writes = tuple(view[[i]] for view in flat)
-        k.nest(Nest((i,), writes, body, (source, self.numbers[[i]])))
+        k.map_all([i], [view[[i]] for view in flat], [source, self.numbers[[i]]], values)
         if end < self.room:
             rest = Dim("r", self.room - end)
             for view in flat:
@@ -115,7 +110,7 @@ class _Columns:
         """Returns the place of an element in its row, from its number in the last array."""
         if len(self.views) > 1:
             return -1 - X
-        return apply(Primitive.AND, -1 - X, 2**self.place_bits - 1)
+        return (-1 - X) & (2**self.place_bits - 1)
 
     def sort(self) -> None:
         """Puts the largest elements of all columns into the first one, in order."""
@@ -162,17 +157,16 @@ class _Columns:
             larger, smaller = [maximum(X, Y)], [minimum(X, Y)]
         else:
             a, b, place_a, place_b = arguments(4)
-            same = apply(Primitive.AND, apply(Primitive.EQ, a, b), place_a > place_b)
-            before = apply(Primitive.OR, a > b, same)
+            same = equal(a, b) & (place_a > place_b)
+            before = (a > b) | same
             chosen = (a, b), (place_a, place_b)
             larger = [select(before, x, y) for x, y in chosen]
             smaller = [select(before, y, x) for x, y in chosen]
         writes, values = [p[0] for p in pairs], larger
         if keep_both:
             writes, values = writes + [p[1] for p in pairs], larger + smaller
-        body = Body(tuple(values), (i64,) * len(values))
-        reads = tuple(access for pair in pairs for access in pair)
-        self.k.nest(Nest(tuple(dims), tuple(writes), body, reads, in_place=True))
+        reads = [access for pair in pairs for access in pair]
+        self.k.map_all(dims, writes, reads, values, in_place=True)
 
 
 def _order(x: Expr, element: Attribute) -> Expr:
@@ -183,16 +177,14 @@ def _order(x: Expr, element: Attribute) -> Expr:
     if not is_float(element):
         wide = convert(x, i64)
         is_long = is_unsigned(element) and element_bytes(element) == 8
-        return apply(Primitive.XOR, wide, lowest(i64)) if is_long else wide
+        return wide ^ lowest(i64) if is_long else wide
     whole = i64 if element == f64 else i32
     bits = element_bytes(whole) * 8
     value = x if element == f64 else convert(x, f32)
-    value = select(
-        apply(Primitive.EQ, value, 0.0), Expr.constant(0.0, f64 if element == f64 else f32), value
-    )
+    value = select(equal(value, 0.0), Expr.constant(0.0, f64 if element == f64 else f32), value)
     largest = 2 ** (bits - 1) - 1
     found = bitcast(value, whole)
-    sign = apply(Primitive.SHIFT_RIGHT, found, bits - 1)
-    ordered = apply(Primitive.XOR, found, apply(Primitive.AND, sign, largest))
-    known = apply(Primitive.EQ, value, value)
+    sign = found >> (bits - 1)
+    ordered = found ^ (sign & largest)
+    known = equal(value, value)
     return convert(select(known, ordered, Expr.constant(largest, whole)), i64)

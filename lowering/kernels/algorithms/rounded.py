@@ -10,9 +10,8 @@ from xdsl.dialects.builtin import bf16
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.rounded import RoundedMatMulOp
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
@@ -113,13 +112,14 @@ class _Product:
         panels = self.k.scratch((count, pairs + odd, self.lanes, _PAIR), bf16)
         source, place = self._rows_of(first * self.lanes, (count - 1) * self.lanes + columns)
         column = place[-1] + p * self.lanes + j
-        first_of, second_of = convert(X, bf16), convert(Y, bf16)
         if pairs:
             reads = [source[[*place[:-1], g * _PAIR + m, column]] for m in range(_PAIR)]
-            self._write(panels, (g, p, j), [p, g, j], (first_of, second_of), reads)
+            writes = [panels[[p, g, j, m]] for m in range(_PAIR)]
+            self.k.map_all([g, p, j], writes, reads, [convert(X, bf16), convert(Y, bf16)])
         if odd:
-            last = [source[[*place[:-1], self.terms - 1, column]]]
-            self._write(panels, (p, j), [p, pairs, j], (first_of, _ZERO), last)
+            last = source[[*place[:-1], self.terms - 1, column]]
+            writes = [panels[[p, pairs, j, m]] for m in range(_PAIR)]
+            self.k.map_all([p, j], writes, [last], [convert(X, bf16), _ZERO])
         return panels
 
     def _rows_of(self, start: Affine, columns: int) -> tuple[View, list[Affine]]:
@@ -134,15 +134,3 @@ class _Product:
         turned = self.k.scratch((t.size, c.size), self.matrix.element)
         self.k.copy([t, c], turned[[t, c]], self.matrix[[*place, t, start + c]])
         return turned, [affine(0)]
-
-    def _write(
-        self,
-        panels: View,
-        dims: tuple[Dim, ...],
-        place: Sequence[Index],
-        values: tuple[Expr, Expr],
-        reads: Sequence[Access],
-    ) -> None:
-        """Writes two neighbours, which are stored as a record."""
-        writes = tuple(panels[[*place, m]] for m in range(_PAIR))
-        self.k.nest(Nest(dims, writes, Body(values, (bf16, bf16)), tuple(reads)))

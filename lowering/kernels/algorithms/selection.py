@@ -16,10 +16,9 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, NumberList, Reduction
 from ....glow_dialects.scalar import (
     Expr,
-    Primitive,
-    apply,
     arguments,
     convert,
+    equal,
     maximum,
     minimum,
     select,
@@ -145,7 +144,7 @@ class _Candidates:
         k.map((), first, (), Expr.constant(room, i32))
         with self._each_block() as place:
             reads = (self.scores[[place]], self.best[()], self.order[[place]])
-            same = select(apply(Primitive.EQ, X, Y), Z, Expr.constant(room, i32))
+            same = select(equal(X, Y), Z, Expr.constant(room, i32))
             found = Reduction(Combine.MINIMUM, i32, reads, Body((same,), (i32,)))
             self._accumulate(first, found, minimum(X, Y))
         there = Indirect(first, room, 1)
@@ -159,11 +158,11 @@ class _Candidates:
 
     def _remove(self, place: Affine) -> None:
         """Removes the candidates of a block that overlap the chosen one, and that one itself."""
-        k, score = self.k, self.scores[[place]]
-        reads = [score, self.order[[place]], self.place[()], k.operands[2][[0]]]
+        k = self.k
+        reads = [self.order[[place]], self.place[()], k.operands[2][[0]]]
         reads += [self.corners[[i, place]] for i in range(5)]
         reads += [self.box[[i]] for i in range(5)]
-        old, own, chosen, iou, *rest = arguments(len(reads))
+        old, own, chosen, iou, *rest = arguments(1 + len(reads))
         a, b = rest[:5], rest[5:]
         zero = Expr.constant(0.0, f32)
         height, width = (
@@ -172,10 +171,9 @@ class _Candidates:
         shared = height * width
         gone = shared / (a[4] + b[4] - shared) > iou
         for condition in (a[4] > zero, b[4] > zero):
-            gone = apply(Primitive.AND, gone, condition)
-        gone = apply(Primitive.OR, gone, apply(Primitive.EQ, own, chosen))
-        body = Body((select(gone, _GONE, old),), (f32,))
-        k.nest(Nest((self.j,), (score,), body, tuple(reads), in_place=True))
+            gone = gone & condition
+        gone = gone | equal(own, chosen)
+        k.update([self.j], self.scores[[place]], reads, select(gone, _GONE, old))
 
     @contextmanager
     def _each_block(self) -> Iterator[Affine]:

@@ -9,8 +9,6 @@ from operator import add
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, affine
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.scalar import Expr, arguments, convert, multiply_add
 from ..registry import Kernel, kernel
 from ..schedules.blocking import columns_together, list_parts, rows_added_together
@@ -60,11 +58,9 @@ def _add_rows(k: Kernel, places: Sequence[Dim], j: Dim, column: Affine, there: A
     row: list[Index] = [0] * (x.rank - 1)
 
     factors = [a for t in places for a in (x[[*row, t]], weights[[t, column]])]
-    operands = (there, *factors)
-    before, *given = [convert(a, there.element) for a in arguments(len(operands))]
+    before, *given = [convert(a, there.element) for a in arguments(1 + len(factors))]
     # the rows are summed first, because adding each to a large sum loses more to rounding
     total = given[1] * given[0]
     for element, factor in zip(given[2::2], given[3::2], strict=True):
         total = multiply_add(factor, element, total)
-    body = Body((before + total,), (there.element,))
-    k.nest(Nest((j,), (there,), body, operands, in_place=True))
+    k.update([j], there, factors, before + total)

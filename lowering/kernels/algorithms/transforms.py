@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import f32
 from ....glow_dialects.elements import WORD
 from ....glow_dialects.glow_cpu.winograd import PARTS
 from ....glow_dialects.glow_nest.affine import Affine, Dim, lookup
-from ....glow_dialects.scalar import Expr, Primitive, apply, bitcast, multiply_add
+from ....glow_dialects.scalar import Expr, bitcast, multiply_add
 
 Row = Sequence[Fraction]
 Matrix = Sequence[Row]
@@ -142,10 +142,10 @@ def words_of_parts(first: Expr, second: Expr | None) -> list[Expr]:
     for number in range(PARTS):
         last = number == PARTS - 1
         a, first = _cut(first, last)
-        word = apply(Primitive.SHIFT_RIGHT, a, _WIDTH)
+        word = a >> _WIDTH
         if second is not None:
             b, second = _cut(second, last)
-            word = apply(Primitive.OR, word, b)
+            word = word | b
         words.append(word)
     return words
 
@@ -157,5 +157,5 @@ def _cut(value: Expr, last: bool) -> tuple[Expr, Expr]:
     bits = bitcast(value, WORD)
     if last:
         return bits, value
-    high = apply(Primitive.AND, bits, _HIGH)
+    high = bits & _HIGH
     return high, value - bitcast(high, f32)

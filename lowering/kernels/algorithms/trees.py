@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.trees import NODE, TreeEnsembleOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View, affine
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest
+from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.scalar import arguments, bitcast, convert
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import rows_walked_together, trees_walked_together
@@ -69,9 +68,9 @@ def _walk(
     found, threshold, child = arguments(3)
     is_second = found <= bitcast(threshold, x.element)
     next_place = child + convert(is_second, nodes.element) * NODE
-    body = Body((next_place,), (nodes.element,))
     with k.repeat(Dim("step", steps)):
-        k.nest(Nest((t, r), (place,), body, (value, number(1), number(2)), in_place=True))
+        operands = [value, number(1), number(2)]
+        k.map_all([t, r], [place], operands, [next_place], in_place=True)
     k.copy([t, r], leaves[[tree + t, r]], number(3))
 
 

@@ -32,7 +32,7 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
-from ....glow_dialects.scalar import Expr, Primitive, apply, arguments, convert, maximum
+from ....glow_dialects.scalar import Expr, arguments, convert, maximum
 from ....semantics.cook_toom import KERNEL, Transforms, integer_transforms, winograd_transforms
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
@@ -49,7 +49,8 @@ def winograd_convolution(k: Kernel) -> None:
     """Computes the formulas of `glow_cpu.winograd_convolution`."""
     if not _has_products(k.machine, k.call):
         raise ValueError("this machine has no tile registers for bf16, which filters in parts need")
-    (_WinogradInParts if has_parts(k.call) else _Winograd)(k).run()
+    kind, call = _WinogradInParts if has_parts(k.call) else _Winograd, k.call
+    kind(k, winograd_transforms(call.int("tile")), call.int("pool"), call.int("group")).run()
 
 
 def _multiplies_words(machine: MachineDescription, call: Call) -> bool:
@@ -60,7 +61,7 @@ def _multiplies_words(machine: MachineDescription, call: Call) -> bool:
 @kernel(DotWinogradConvolutionOp, on=_multiplies_words)
 def dot_winograd_convolution(k: Kernel) -> None:
     """Computes the formulas of `glow_cpu.dot_winograd_convolution`."""
-    _WinogradOfBytes(k).run()
+    _WinogradOfBytes(k, integer_transforms(k.call.int("tile"))).run()
 
 
 class _Winograd:
@@ -69,19 +70,16 @@ class _Winograd:
     factor: Attribute = f32
     """The element type of transformed tiles."""
 
-    def __init__(self, k: Kernel):
-        self.k = k
+    def __init__(self, k: Kernel, transforms: Transforms, pool: int = 1, group: int = 1):
+        self.k, self.transforms, self.pool, self.group = k, transforms, pool, group
         self.tile = k.call.int("tile")
-        self.transforms = self._matrices()
         self.side = self.tile + KERNEL - 1
         self.x, self.filters, self.bias = k.operands
         self.element = k.element
         self.n = Dim("n", self.x.shape[0])
-        self.pool = self._pool()
         self.counts = [n * self.pool for n in k.result.shape[2:4]]
         self.lanes = self.x.shape[-1]
         self.outputs, self.block = self.bias.shape
-        self.group = self._group()
         channels = (self.x.shape[1] * self.lanes, self.outputs * self.block)
         size, elements = element_bytes(self.element), self.side**2
         self.blocks = choose_blocks(
@@ -95,15 +93,6 @@ class _Winograd:
         )
         self.inputs = self._planes(*self._inputs())
         self.products = self._planes((self.outputs, self.blocks.tiles, self.block), self.element)
-
-    def _matrices(self) -> Transforms:
-        return winograd_transforms(self.tile)
-
-    def _pool(self) -> int:
-        return self.k.call.int("pool")
-
-    def _group(self) -> int:
-        return self.k.call.int("group")
 
     @property
     def input_bytes(self) -> int:
@@ -151,11 +140,9 @@ class _Winograd:
         c, lane = Dim("c", self.x.shape[1]), Dim("l", self.lanes)
         window = _Window(self, first, width, part, lane)
         writes = [self.inputs[[i, c, window.tile, lane]] for i in range(self.side**2)]
-        dims = (c, *window.tiles, lane)
-        reads = tuple(window.reads(c))
-        results = tuple(window.transform(self._factors(arguments(len(reads)))))
-        body = Body(results, (self.factor,) * len(results))
-        self.k.nest(Nest(dims, tuple(writes), body, reads))
+        reads = window.reads(c)
+        values = window.transform(self._factors(arguments(len(reads))))
+        self.k.map_all([c, *window.tiles, lane], writes, reads, values)
 
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
         """Returns elements of the input in the type in which they are transformed."""
@@ -313,9 +300,7 @@ class _WinogradInParts(_Winograd):
         found: list[Expr] = []
         for i, value in enumerate(v[0]):
             found += words_of_parts(value, v[1][i] if blocks > 1 else None)
-        dims = (*affine(c).terms, *window.tiles, lane)
-        body = Body(tuple(found), (i32,) * len(found))
-        self.k.nest(Nest(dims, tuple(writes), body, tuple(reads)))
+        self.k.map_all([*affine(c).terms, *window.tiles, lane], writes, reads, found)
 
     def _multiply(self, tiles: int) -> None:
         """
@@ -340,15 +325,6 @@ class _WinogradOfBytes(_Winograd):
 
     factor = i16
 
-    def _matrices(self) -> Transforms:
-        return integer_transforms(self.tile)
-
-    def _pool(self) -> int:
-        return 1
-
-    def _group(self) -> int:
-        return 1
-
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
         return [convert(value, i16) for value in values]
 
@@ -362,7 +338,7 @@ class _WinogradOfBytes(_Winograd):
         odd = square >> shift
         if odd > 1:
             value = value * pow(odd, -1, 1 << 32)
-        return apply(Primitive.SHIFT_RIGHT, value, shift) if shift else value
+        return value >> shift if shift else value
 
     def _multiply(self, tiles: int) -> None:
         """

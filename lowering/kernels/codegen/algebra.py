@@ -233,8 +233,6 @@ class ArithAlgebra:
         return Value(self.emitter.compare(predicate, a.ssa, b.ssa), i1)
 
     def _float(self, kind: Primitive, args: Sequence[SSAValue]) -> SSAValue:
-        if kind is Primitive.REM:
-            return self.emitter.binary(RemOp, args[0], args[1])
         if kind not in _FLOAT:
             raise ValueError(f"{kind} is not defined on floats")
         flags = {"fastmath": NO_SIGNED_ZEROS} if kind in _EITHER_ZERO else {}
@@ -288,6 +286,7 @@ _FLOAT: dict[Primitive, type[Operation]] = {
     Primitive.SUB: arith.SubfOp,
     Primitive.MUL: arith.MulfOp,
     Primitive.DIV: arith.DivfOp,
+    Primitive.REM: RemOp,
     Primitive.MAXIMUM: arith.MaximumfOp,
     Primitive.MINIMUM: arith.MinimumfOp,
     Primitive.NEG: arith.NegfOp,

@@ -19,8 +19,6 @@ def interleaves(nest: Nest, dim: Dim | None) -> bool:
     """
     Returns whether the writes of a nest, for all of a dimension, are records of two or four fields.
     """
-    if not nest.writes:
-        return False
     first, *others = nest.writes
     count = len(nest.writes)
     if dim is None or count not in RECORDS:

@@ -93,10 +93,6 @@ class VectorNest:
             results = self._reduction.results(tile, points)
             starts_with_operand = self._reduction.starts_with_operand
         tile = tile.resolved(self._chosen)
-        if not nest.writes:
-            for access in nest.operands:
-                self._memory.prefetch(access, tile.places[access], 0)
-            return
         loads = Loads(replace(tile, schedule=finishing), self._algebra, loaded=dict(fixed))
         for point, result in zip(points, results, strict=True):
             operands = [loads(a, point) for a in nest.operands]

@@ -191,14 +191,6 @@ def pixels_packed_together(
     return -(-pixels // -(-pixels // most))
 
 
-def copies_by_group(machine: MachineDescription, groups: int, group_bytes: int) -> bool:
-    """
-    Returns whether an image is copied group by group, so that each copy is read from the L1 cache.
-    """
-    whole_is_far = groups * group_bytes > machine.l2_bytes // TIMINGS.whole_image_l2_part
-    return whole_is_far and group_bytes <= TIMINGS.near_group_bytes
-
-
 def plane_stride(elements: int, element_bytes: int) -> int:
     """
     Returns the distance in elements between planes of `elements` elements: a cache line more than
@@ -207,11 +199,8 @@ def plane_stride(elements: int, element_bytes: int) -> int:
     """
     line = LINE_BYTES // element_bytes
     stride = elements + line
-    return (
-        stride + 3 * line
-        if stride * element_bytes % TIMINGS.page_bytes < 2 * LINE_BYTES
-        else stride
-    )
+    competes = stride * element_bytes % TIMINGS.page_bytes < 2 * LINE_BYTES
+    return stride + 3 * line if competes else stride
 
 
 # sums of rows that a list chooses

@@ -93,8 +93,6 @@ def _choose_transposed(nest: Nest, machine: MachineDescription) -> RegisterTrans
 
 
 def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedule:
-    if not nest.writes:
-        return Elementwise(order=nest.parallel)
     if (schedule := _choose_transposed(nest, machine)) is not None:
         return schedule
 
@@ -128,7 +126,7 @@ def _repays_pairs(nest: Nest, vector: Dim, lanes: int) -> bool:
     in which those of the other wait for their operands: where a body is long, two vectors are at
     most a line, and hardly any element is computed twice.
     """
-    line = max((element_bytes(w.element) for w in nest.writes), default=1) * 2 * lanes
+    line = max(element_bytes(w.element) for w in nest.writes) * 2 * lanes
     steps = -(-vector.size // lanes)
     return (
         nest.weight >= TIMINGS.elementary_operations

@@ -200,11 +200,8 @@ def split_of(nest: Nest, schedule: Schedule, threads: int) -> Split | None:
         plan = TilePlan.of(nest, schedule)
         terms = prod(d.size for d in nest.reduced if d is not plan.roles.parts)
         steps = plan.units * (terms // plan.roles.quads)
-        return (
-            Split(0, 0)
-            if plan.units >= threads and steps >= TIMINGS.least_shared_amx_steps
-            else None
-        )
+        repays = plan.units >= threads and steps >= TIMINGS.least_shared_amx_steps
+        return Split(0, 0) if repays else None
     assert isinstance(schedule, VectorSchedule)
     spans = [spans_of(nest, schedule, d) for d in schedule.order]
     return choose_split(nest, schedule, spans, threads)

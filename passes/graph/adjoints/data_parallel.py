@@ -16,12 +16,12 @@ from ....glow_dialects.scalar import (
     Expr,
     Number,
     Primitive,
-    Substitution,
     convert,
     fold,
     fold_in_order,
     in_order_of_creation,
 )
+from ....glow_dialects.substitution import Substitution
 from ..lowerings.data_parallel import NodeAlgebra
 from ..lowerings.precision import convert as convert_value
 from ..rewriting import Build, failure

@@ -4,7 +4,8 @@
 // Branches and loops, one inside the other.
 
 func.func @control(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<2xf32>, %w: tensor<2xf32>) {
-  %last, %all, %count = glow.loop trips(%n) while(%c) carries(%x) reads(%w, %c) steps 10 : (tensor<i64>, tensor<i1>, tensor<2xf32>, tensor<2xf32>, tensor<i1>) -> (tensor<2xf32>, tensor<10x2xf32>, tensor<i32>) {
+  %last, %all, %count = glow.loop trips(%n) while(%c) carries(%x) reads(%w, %c) steps 10 : (tensor<i64>, tensor<i1>, tensor<2xf32>, tensor<2xf32>,
+      tensor<i1>) -> (tensor<2xf32>, tensor<10x2xf32>, tensor<i32>) {
   ^bb0(%i: tensor<i64>, %0: tensor<2xf32>, %1: tensor<2xf32>, %2: tensor<i1>):
     %3 = glow.if %2, %0, %1 : (tensor<i1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32> then {
     ^bb1(%4: tensor<2xf32>, %5: tensor<2xf32>):
@@ -24,7 +25,8 @@ func.func @control(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<2xf32>, %w: tenso
   func.return
 }
 
-// CHECK:      %last, %all, %count = glow.loop trips(%n) while(%c) carries(%x) reads(%w, %c) steps 10 : (tensor<i64>, tensor<i1>, tensor<2xf32>, tensor<2xf32>, tensor<i1>) -> (tensor<2xf32>, tensor<10x2xf32>, tensor<i32>) {
+// CHECK:      %last, %all, %count = glow.loop trips(%n) while(%c) carries(%x) reads(%w, %c) steps 10 : (tensor<i64>, tensor<i1>, tensor<2xf32>, tensor<2xf32>,
+// CHECK-SAME: tensor<i1>) -> (tensor<2xf32>, tensor<10x2xf32>, tensor<i32>) {
 // CHECK-NEXT: ^bb0(%i: tensor<i64>, %0: tensor<2xf32>, %1: tensor<2xf32>, %2: tensor<i1>):
 // CHECK-NEXT:   %3 = glow.if %2, %0, %1 : (tensor<i1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32> then {
 // CHECK-NEXT:   ^bb{{.*}}(%4: tensor<2xf32>, %5: tensor<2xf32>):

@@ -21,12 +21,15 @@ func.func @encoder(%x: tensor<?x?x6xf32, #glow.dims<batch, seq>>, %w: tensor<6x4
 }
 
 // CHECK-LABEL: func.func @image
-func.func @image(%x: tensor<1x3x?x?xf32, #glow.dims<height, "image width" where "image width" from 7>>) -> tensor<1x4x?x?xf32, #glow.dims<(height - 1) floordiv 2 + 1, "image width" - 6 where "image width" from 7>> {
+func.func @image(%x: tensor<1x3x?x?xf32, #glow.dims<height, "image width" where "image width" from 7>>)
+    -> tensor<1x4x?x?xf32, #glow.dims<(height - 1) floordiv 2 + 1, "image width" - 6 where "image width" from 7>> {
   // CHECK: glow.constant
   %w = glow.constant dense<0.5> : tensor<4x3x3x7xf32>
   %b = glow.constant dense<0.5> : tensor<4xf32>
   // CHECK: -> tensor<1x4x?x?xf32, #glow.dims<(height + 1) floordiv 2, "image width" - 6 where "image width" from 7>>
-  %y = glow.convolution %x, %w, %b strides [2, 1] pads [1, 0, 1, 0] : (tensor<1x3x?x?xf32, #glow.dims<height, "image width" where "image width" from 7>>, tensor<4x3x3x7xf32>, tensor<4xf32>) -> tensor<1x4x?x?xf32, #glow.dims<(height + 1) floordiv 2, "image width" - 6 where "image width" from 7>>
+  %y = glow.convolution %x, %w, %b strides [2, 1] pads [1, 0, 1, 0]
+      : (tensor<1x3x?x?xf32, #glow.dims<height, "image width" where "image width" from 7>>, tensor<4x3x3x7xf32>, tensor<4xf32>)
+      -> tensor<1x4x?x?xf32, #glow.dims<(height + 1) floordiv 2, "image width" - 6 where "image width" from 7>>
   func.return %y : tensor<1x4x?x?xf32, #glow.dims<(height + 1) floordiv 2, "image width" - 6 where "image width" from 7>>
 }
 

@@ -38,7 +38,8 @@
 
 // -----
 
-// CHECK: 'glow_cpu.blocked_depthwise_convolution' op (%r): index c runs over 16 values, but dimension 2 of filter has 8; found input tensor<1x2x9x16xf32>, filter tensor<2x3x8xf32>, bias tensor<2x16xf32>
+// CHECK: 'glow_cpu.blocked_depthwise_convolution' op (%r): index c runs over 16 values, but dimension 2 of filter has 8; found input tensor<1x2x9x16xf32>,
+// CHECK-SAME: filter tensor<2x3x8xf32>, bias tensor<2x16xf32>
 %x, %w, %b = "test.op"() : () -> (tensor<1x2x9x16xf32>, tensor<2x3x8xf32>, tensor<2x16xf32>)
 %r = glow_cpu.blocked_depthwise_convolution %x, %w, %b : (tensor<1x2x9x16xf32>, tensor<2x3x8xf32>, tensor<2x16xf32>) -> tensor<1x2x7x16xf32>
 

@@ -78,6 +78,7 @@
 
 // -----
 
-// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected 2 groups of whole blocks, one for a filter in parts, found input tensor<1x4x9x9x8xf32>, filter tensor<36x2x1x3x8x8x2xbf16> and bias tensor<2x8xf32>
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected 2 groups of whole blocks, one for a filter in parts, found input tensor<1x4x9x9x8xf32>,
+// CHECK-SAME: filter tensor<36x2x1x3x8x8x2xbf16> and bias tensor<2x8xf32>
 %x, %u, %b = "test.op"() : () -> (tensor<1x4x9x9x8xf32>, tensor<36x2x1x3x8x8x2xbf16>, tensor<2x8xf32>)
 %r = glow_cpu.winograd_convolution %x, %u, %b tile 4 group 2 : (tensor<1x4x9x9x8xf32>, tensor<36x2x1x3x8x8x2xbf16>, tensor<2x8xf32>) -> tensor<1x2x7x7x8xf32>

@@ -23,4 +23,5 @@ func.func @winograd(%x: tensor<1x4x58x58x16xf32>, %u: tensor<36x8x64x16xf32>, %b
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
 
-// GENERIC: %four = "glow_cpu.winograd_convolution"(%x, %u, %b) <{tile = 4 : i64, pool = 1 : i64, group = 1 : i64}> : (tensor<1x4x58x58x16xf32>, tensor<36x8x64x16xf32>, tensor<8x16xf32>) -> tensor<1x8x56x56x16xf32>
+// GENERIC: %four = "glow_cpu.winograd_convolution"(%x, %u, %b) <{tile = 4 : i64, pool = 1 : i64, group = 1 : i64}> : (tensor<1x4x58x58x16xf32>,
+// GENERIC-SAME: tensor<36x8x64x16xf32>, tensor<8x16xf32>) -> tensor<1x8x56x56x16xf32>

@@ -3,7 +3,8 @@
 
 // Products of f32 whose factors are rounded to bf16, with an epilogue.
 
-func.func @main(%x: memref<3x7xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<5x7xf32> {glow.name = "w", glow.qualifier = "in"}, %y: memref<3x5xf32> {glow.name = "y", glow.qualifier = "out"}) {
+func.func @main(%x: memref<3x7xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<5x7xf32> {glow.name = "w", glow.qualifier = "in"},
+    %y: memref<3x5xf32> {glow.name = "y", glow.qualifier = "out"}) {
   glow_inst.rounded_matmul @out %y, @in %x, @in %w transpose_rhs true : memref<3x5xf32>, memref<3x7xf32>, memref<5x7xf32> epilogue {
   ^bb0(%0: f32):
     %1 = glow.relu %0 : (f32) -> f32

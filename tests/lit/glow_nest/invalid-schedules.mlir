@@ -64,7 +64,8 @@ glow_nest.kernel @copy(%y: memref<8x8xf32>, %x: memref<8x8xf32>) {
 // -----
 
 glow_nest.kernel @chunks(%y: memref<8xf32>, %x: memref<32xf32>, %w: memref<32x8xf32>) {
-  glow_nest.nest parallel(o: 8) reduce(chunk: 2, k: 16) add f32 of(%x[16 * chunk + k], %w[128 * chunk + 8 * k + o]) writes(%y[o]) schedule<register_tile, order = [o], vector = o, lanes = 8, reduced = [k, chunk], vectors = 1, chunks = <number = chunk, inside = o>>
+  glow_nest.nest parallel(o: 8) reduce(chunk: 2, k: 16) add f32 of(%x[16 * chunk + k], %w[128 * chunk + 8 * k + o]) writes(%y[o])
+      schedule<register_tile, order = [o], vector = o, lanes = 8, reduced = [k, chunk], vectors = 1, chunks = <number = chunk, inside = o>>
 }
 // CHECK: expected chunks whose number is the first loop of the reduction, inside a parallel loop, found chunk and o
 

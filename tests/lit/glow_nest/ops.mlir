@@ -35,7 +35,8 @@ glow_nest.kernel @product(%y: memref<6x8xf32>, %x: memref<6x5xf32>, %w: memref<5
 // CHECK-NEXT:   glow_nest.nest parallel(i: 8) reads(%scratch[1 * index(%at[i], 8)]) writes(%y[8 * %n + i]) raw
 // CHECK-NEXT: }
 // CHECK-NEXT: glow_nest.barrier
-// CHECK-NEXT: glow_nest.nest parallel(i: 8) reduce(k: 4) maximum f32 of(%y[i + 8 * k]) writes(%scratch[i]) schedule<reduce, order = [i], vector = i, lanes = 8, reduced = [k], tile = {i: 1}> split<0 to 0, drawn>
+// CHECK-NEXT: glow_nest.nest parallel(i: 8) reduce(k: 4) maximum f32 of(%y[i + 8 * k]) writes(%scratch[i])
+// CHECK-SAME: schedule<reduce, order = [i], vector = i, lanes = 8, reduced = [k], tile = {i: 1}> split<0 to 0, drawn>
 glow_nest.kernel @steps(%y: memref<4x8xf32>, %x: memref<4x8xf32>, %at: memref<8xi32>) threads 2 {
   %scratch = glow_nest.scratch : memref<8xf32>
   glow_nest.repeat %n to 4 divided 1 private(%scratch) {
@@ -90,10 +91,12 @@ func.func @main(%x: memref<7xf32> {glow.name = "x", glow.qualifier = "in"}, %y: 
 // CHECK-LABEL: glow_nest.kernel @prefetches
 // CHECK: glow_nest.repeat %p to 4 {
 // CHECK-NEXT: glow_nest.nest parallel(i: 8, j: 16) reduce(t: 32) add f32 of(%x[32 * i + t], %w[512 * %p + 16 * t + j]) writes(%y[64 * i + 16 * %p + j])
-// CHECK-SAME: schedule<reduce, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_distance = {1: 1024}, prefetch_lines = <read = 1, first = 512 * %p + 16 * t + 64 * i + 512>, tile = {i: 4}>
+// CHECK-SAME: schedule<reduce, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_distance = {1: 1024}, prefetch_lines = <read = 1,
+// CHECK-SAME: first = 512 * %p + 16 * t + 64 * i + 512>, tile = {i: 4}>
 // CHECK: glow_nest.nest parallel(j: 5)
 // CHECK-SAME: schedule<elementwise, order = [j], prefetch_distance = {0: 128}>
-// CHECK: schedule<register_tile, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_lines = <read = 1, first = 16 * t + 512, count = 2, apart = 16>, vectors = 1, parts = {i: [0 to 8 by 4]}, prefetch_next_tile = {0: i}>
+// CHECK: schedule<register_tile, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_lines = <read = 1, first = 16 * t + 512, count = 2,
+// CHECK-SAME: apart = 16>, vectors = 1, parts = {i: [0 to 8 by 4]}, prefetch_next_tile = {0: i}>
 glow_nest.kernel @prefetches(%y: memref<8x64xf32>, %x: memref<8x32xf32>, %w: memref<4x32x16xf32>) {
   glow_nest.repeat %p to 4 {
     glow_nest.nest parallel(i: 8, j: 16) reduce(t: 32) add f32 of(%x[32 * i + t], %w[512 * %p + 16 * t + j]) writes(%y[64 * i + 16 * %p + j])
@@ -101,7 +104,8 @@ glow_nest.kernel @prefetches(%y: memref<8x64xf32>, %x: memref<8x32xf32>, %w: mem
   }
   glow_nest.nest parallel(j: 5) reads(%w[j]) writes(%y[j]) schedule<elementwise, order = [j], prefetch_distance = {0: 128}>
   glow_nest.nest parallel(i: 8, j: 16) reduce(t: 32) add f32 of(%x[32 * i + t], %w[16 * t + j]) writes(%y[64 * i + j])
-    schedule<register_tile, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_lines = <read = 1, first = 16 * t + 512, count = 2, apart = 16>, vectors = 1, parts = {i: [0 to 8 by 4]}, prefetch_next_tile = {0: i}>
+    schedule<register_tile, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_lines = <read = 1, first = 16 * t + 512, count = 2,
+        apart = 16>, vectors = 1, parts = {i: [0 to 8 by 4]}, prefetch_next_tile = {0: i}>
 }
 
 // A reduction may have a range that memory tells, and bytes may be read as an element of another type.

@@ -23,7 +23,8 @@
 
 // DIVIDE: glow_nest.kernel @{{.*}} threads 2 {
 // DIVIDE: } schedule<elementwise, order = [d0d1], vector = d0d1, lanes = 16> split<0 to 0{{.*}}>
-func.func @main(%x: memref<64x128xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<64x128xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 32768 : i64, glow.weights_size = 0 : i64} {
+func.func @main(%x: memref<64x128xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<64x128xf32> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 32768 : i64, glow.weights_size = 0 : i64} {
   %a = glow_inst.alloc_activation {offset = 0 : i64} : memref<64x128xf32>
   glow_inst.exp @out %a, @in %x : memref<64x128xf32>, memref<64x128xf32>
   glow_inst.exp @out %y, @in %a : memref<64x128xf32>, memref<64x128xf32>

@@ -216,7 +216,8 @@ func.func @few_filters(%x: tensor<8x64x9x9xf32>, %w: tensor<64x64x3x3xf32>, %v: 
 // -----
 
 // A product that is rounded repays patches of fewer filters, but not where rows fill whole vectors, or of as few as 8 filters.
-func.func @rounded(%x: tensor<16x32x6x6xf32>, %w: tensor<32x32x3x3xf32>, %v: tensor<8x32x3x3xf32>, %z: tensor<8x32x34x34xf32>, %b: tensor<32xf32>, %c: tensor<8xf32>) -> (tensor<16x32x4x4xf32>, tensor<16x8x4x4xf32>, tensor<8x32x32x32xf32>) {
+func.func @rounded(%x: tensor<16x32x6x6xf32>, %w: tensor<32x32x3x3xf32>, %v: tensor<8x32x3x3xf32>, %z: tensor<8x32x34x34xf32>, %b: tensor<32xf32>,
+    %c: tensor<8xf32>) -> (tensor<16x32x4x4xf32>, tensor<16x8x4x4xf32>, tensor<8x32x32x32xf32>) {
   %few = glow.convolution %x, %v, %c : (tensor<16x32x6x6xf32>, tensor<8x32x3x3xf32>, tensor<8xf32>) -> tensor<16x8x4x4xf32>
   %wide = glow.convolution %z, %w, %b : (tensor<8x32x34x34xf32>, tensor<32x32x3x3xf32>, tensor<32xf32>) -> tensor<8x32x32x32xf32>
   %y = glow.convolution %x, %w, %b : (tensor<16x32x6x6xf32>, tensor<32x32x3x3xf32>, tensor<32xf32>) -> tensor<16x32x4x4xf32>

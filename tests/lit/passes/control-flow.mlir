@@ -1,6 +1,7 @@
 // RUN: glow-opt %s --irgen --eliminate-copies --stack-ops --share-buffers --eliminate-dead-stores --allocate --verify-memory --split-input-file | filecheck %s
 // RUN: glow-opt %s --irgen --eliminate-copies --stack-ops --share-buffers --eliminate-dead-stores --allocate --generate-loops --split-input-file | filecheck %s --check-prefix=CODE
-// RUN: glow-opt %s --irgen --eliminate-copies --stack-ops --share-buffers --eliminate-dead-stores --allocate --build-nests="threads=2" --divide-nests="threads=2" --generate-loops --split-input-file | filecheck %s --check-prefix=TWO
+// RUN: glow-opt %s --irgen --eliminate-copies --stack-ops \
+// RUN:   --share-buffers --eliminate-dead-stores --allocate --build-nests="threads=2" --divide-nests="threads=2" --generate-loops --split-input-file | filecheck %s --check-prefix=TWO
 
 // Buffers of both branches share memory; operators inside of bodies are stacked.
 

@@ -75,7 +75,8 @@ func.func @computed(%x: tensor<64x96xf32>, %w: tensor<80x96xf32>, %p: tensor<3x6
 // -----
 
 // Few rows or columns do not repay copies of the operands; f64 is not rounded; convolutions whose filter is computed are left alone.
-func.func @left(%v: tensor<8x96xf32>, %w: tensor<96x80xf32>, %x: tensor<96x96xf32>, %u: tensor<96x1xf32>, %d: tensor<64x64xf64>, %i: tensor<1x2x4x4xf32>, %f: tensor<2x2x3x3xf32>, %b: tensor<2xf32>) -> (tensor<8x80xf32>, tensor<96x1xf32>, tensor<64x64xf64>, tensor<1x2x2x2xf32>) {
+func.func @left(%v: tensor<8x96xf32>, %w: tensor<96x80xf32>, %x: tensor<96x96xf32>, %u: tensor<96x1xf32>, %d: tensor<64x64xf64>,
+    %i: tensor<1x2x4x4xf32>, %f: tensor<2x2x3x3xf32>, %b: tensor<2xf32>) -> (tensor<8x80xf32>, tensor<96x1xf32>, tensor<64x64xf64>, tensor<1x2x2x2xf32>) {
   %y = glow.matmul %v, %w : (tensor<8x96xf32>, tensor<96x80xf32>) -> tensor<8x80xf32>
   %z = glow.matmul %x, %u : (tensor<96x96xf32>, tensor<96x1xf32>) -> tensor<96x1xf32>
   %e = glow.matmul %d, %d : (tensor<64x64xf64>, tensor<64x64xf64>) -> tensor<64x64xf64>

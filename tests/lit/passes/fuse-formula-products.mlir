@@ -44,7 +44,8 @@ func.func @weights(%x: tensor<3x4xf32>) -> tensor<3x2x5xf32> {
 // CHECK-LABEL: @others
 // CHECK-COUNT-6: glow.generic
 // CHECK-NOT: glow.matmul
-func.func @others(%x: tensor<4x4x4xf32>, %w: tensor<4x4xf32>, %b: tensor<4x4xi8>, %v: tensor<4xf32>) -> (tensor<4x4x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>) {
+func.func @others(%x: tensor<4x4x4xf32>, %w: tensor<4x4xf32>, %b: tensor<4x4xi8>, %v: tensor<4xf32>) -> (tensor<4x4x4xf32>, tensor<4x4xf32>,
+    tensor<2x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>) {
   %0 = glow.generic %x, %w formula "y[b, i, j] = sum(t) x[i, b, t] * w[t, j]" : (tensor<4x4x4xf32>, tensor<4x4xf32>) -> tensor<4x4x4xf32>
   %1 = glow.generic %w formula "y[i, j] = max(t) w[i, t] * w[t, j]" : (tensor<4x4xf32>) -> tensor<4x4xf32>
   %2 = glow.generic %w formula "y[i, j] = sum(t < 3) w[i + t, t] * w[t, j]" : (tensor<4x4xf32>) -> tensor<2x4xf32>

@@ -10,7 +10,8 @@ glow_nest.kernel @k_products(%out: memref<3x42x8xf32>, %in: memref<42x256xf32>, 
     glow_nest.yield %0 : f32
   } schedule<register_tile, order = [b, w, o], vector = o, lanes = 8, reduced = [c], prefetch_distance = {1: 1024}, vectors = 1, parts = {w: [0 to 40 by 4, 40 to 42 by 2]}>
 }
-func.func @main(%x: memref<42x256xf32> {glow.name = "x", glow.qualifier = "in"}, %f: memref<3x256x8xf32> {glow.name = "f", glow.qualifier = "in"}, %y: memref<3x42x8xf32> {glow.name = "y", glow.qualifier = "out"})
+func.func @main(%x: memref<42x256xf32> {glow.name = "x", glow.qualifier = "in"}, %f: memref<3x256x8xf32> {glow.name = "f", glow.qualifier = "in"},
+    %y: memref<3x42x8xf32> {glow.name = "y", glow.qualifier = "out"})
     attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
   glow_nest.call @k_products(@out %y, @in %x, @in %f) : memref<3x42x8xf32>, memref<42x256xf32>, memref<3x256x8xf32>
   func.return

@@ -9,7 +9,10 @@ builtin.module attributes {glow.machine = #glow.machine<vector_bits = 256, vecto
   glow_nest.kernel @csr(%y: memref<96x16xf32>, %at: memref<97xi64>, %columns: memref<900xi32>, %values: memref<900xf32>, %x: memref<50x16xf32>) {
     glow_nest.nest parallel(i: 96, j: 16) reduce(t: 900) range t from %at[i] to %at[i + 1] add f32 of(%x[16 * index(%columns[t], 50) + j], %values[t]) writes(%y[16 * i + j])
   }
-  func.func @main(%at: memref<97xi64> {glow.name = "at", glow.qualifier = "in"}, %columns: memref<900xi32> {glow.name = "columns", glow.qualifier = "in"}, %values: memref<900xf32> {glow.name = "values", glow.qualifier = "in"}, %x: memref<50x16xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<96x16xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  func.func @main(%at: memref<97xi64> {glow.name = "at", glow.qualifier = "in"}, %columns: memref<900xi32> {glow.name = "columns",
+      glow.qualifier = "in"}, %values: memref<900xf32> {glow.name = "values", glow.qualifier = "in"}, %x: memref<50x16xf32> {glow.name = "x",
+      glow.qualifier = "in"}, %y: memref<96x16xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0
+      : i64} {
     glow_nest.call @csr(@out %y, @in %at, @in %columns, @in %values, @in %x) : memref<96x16xf32>, memref<97xi64>, memref<900xi32>, memref<900xf32>, memref<50x16xf32>
     func.return
   }
@@ -52,7 +55,8 @@ builtin.module attributes {glow.machine = #glow.machine<vector_bits = 256, vecto
   glow_nest.kernel @segments(%y: memref<3x16xf32>, %at: memref<4xi64>, %x: memref<9x16xf32>) {
     glow_nest.nest parallel(i: 3, j: 16) reduce(t: 9) range t from %at[i] to %at[i + 1] maximum f32 of(%x[16 * t + j]) writes(%y[16 * i + j])
   }
-  func.func @main(%at: memref<4xi64> {glow.name = "at", glow.qualifier = "in"}, %x: memref<9x16xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<3x16xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  func.func @main(%at: memref<4xi64> {glow.name = "at", glow.qualifier = "in"}, %x: memref<9x16xf32> {glow.name = "x", glow.qualifier = "in"},
+      %y: memref<3x16xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
     glow_nest.call @segments(@out %y, @in %at, @in %x) : memref<3x16xf32>, memref<4xi64>, memref<9x16xf32>
     func.return
   }

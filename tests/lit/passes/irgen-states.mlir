@@ -10,7 +10,8 @@ func.func @cache(%x: tensor<1x2xf32>, %s: tensor<5x2xf32> {glow.name = "past", g
   func.return %sum, %whole : tensor<2xf32>, tensor<5x2xf32>
 }
 
-// CHECK: func.func @cache(%x: memref<1x2xf32> {glow.qualifier = "in"}, %s: memref<5x2xf32> {glow.name = "past", glow.state = 1 : i64, glow.result = "present", glow.qualifier = "inout"}, %sum: memref<2xf32> {glow.qualifier = "out"}) {
+// CHECK: func.func @cache(%x: memref<1x2xf32> {glow.qualifier = "in"}, %s: memref<5x2xf32> {glow.name = "past", glow.state = 1 : i64, glow.result = "present",
+// CHECK-SAME: glow.qualifier = "inout"}, %sum: memref<2xf32> {glow.qualifier = "out"}) {
 // CHECK-NEXT:   [[NEW:%.*]] = glow_inst.tensor_view %s : memref<5x2xf32> to memref<1x2xf32, strided<[2, 1], offset: 8>>
 // CHECK-NEXT:   glow_inst.relu @out [[NEW]], @in %x
 // CHECK-NEXT:   glow_inst.reduce_sum @out %sum, @in %s axes [0]

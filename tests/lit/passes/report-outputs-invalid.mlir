@@ -4,7 +4,7 @@ func.func @other() {
   func.return
 }
 
-// CHECK: expected a function called main of one block, found none
+// CHECK: expected a function called main, found none
 
 // -----
 

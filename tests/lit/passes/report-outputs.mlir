@@ -6,7 +6,8 @@
 func.func private @k(%y: memref<4xf32>) {
   func.return
 }
-func.func @main(%weights: memref<0xi8>, %x: memref<4xf32> {glow.qualifier = "in"}, %u: memref<4xf32> {glow.qualifier = "out"}, %y: memref<4xf32> {glow.qualifier = "out"}, %z: memref<2x2xf32> {glow.qualifier = "out"}, %arena: memref<0xi8>) {
+func.func @main(%weights: memref<0xi8>, %x: memref<4xf32> {glow.qualifier = "in"}, %u: memref<4xf32> {glow.qualifier = "out"},
+    %y: memref<4xf32> {glow.qualifier = "out"}, %z: memref<2x2xf32> {glow.qualifier = "out"}, %arena: memref<0xi8>) {
   %v = memref.reinterpret_cast %z to offset: [0], sizes: [4], strides: [1] : memref<2x2xf32> to memref<4xf32>
   func.call @k(%y) : (memref<4xf32>) -> ()
   func.call @k(%y) : (memref<4xf32>) -> ()

@@ -30,7 +30,8 @@ func.func @main(%weights: memref<0xi8>, %x: memref<20xf32>, %arena: memref<80xi8
 // CHECK:        arith.constant 12 : index
 // CHECK:        scf.if
 // CHECK-NEXT:     vector.store
-// CHECK:      func.func @main(%weights: memref<0xi8>, %x: memref<20xf32>, %arena: memref<160xi8>) attributes {glow.arena_size = 160 : i64, glow.accesses = [{kernel = "k_copy", kind = "load", operand = 1 : i64}, {kernel = "k_copy", kind = "store", operand = 0 : i64}]} {
+// CHECK:      func.func @main(%weights: memref<0xi8>, %x: memref<20xf32>, %arena: memref<160xi8>) attributes {glow.arena_size = 160 : i64,
+// CHECK-SAME: glow.accesses = [{kernel = "k_copy", kind = "load", operand = 1 : i64}, {kernel = "k_copy", kind = "store", operand = 0 : i64}]} {
 // CHECK:        %record = memref.view %arena[%{{.*}}][] : memref<160xi8> to memref<4xi64>
 // CHECK:        memref.store %{{.*}}, %record[%{{.*}}] : memref<4xi64>
 // CHECK-NEXT:   func.call @k_copy(%y, %x, %{{.*}}, %record)

@@ -20,7 +20,9 @@
 // CHECK: glow_nest.repeat %p to 3 {
 // CHECK: schedule<reduce, {{.*}}reduced = [t], tile =
 
-func.func @main(%x: memref<64x16xf32> {glow.name = "x", glow.qualifier = "in"}, %v: memref<4x16xf32> {glow.name = "v", glow.qualifier = "in"}, %y: memref<64x144xf32> {glow.name = "y", glow.qualifier = "out"}, %z: memref<4x144xf32> {glow.name = "z", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 9216 : i64} {
+func.func @main(%x: memref<64x16xf32> {glow.name = "x", glow.qualifier = "in"}, %v: memref<4x16xf32> {glow.name = "v", glow.qualifier = "in"},
+    %y: memref<64x144xf32> {glow.name = "y", glow.qualifier = "out"}, %z: memref<4x144xf32> {glow.name = "z", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 9216 : i64} {
   %w = glow_inst.weight dense<0.5> : tensor<3x16x48xf32> {offset = 0 : i64} : memref<3x16x48xf32>
   glow_inst.packed_matmul @out %y, @in %x, @in %w columns 144 : memref<64x144xf32>, memref<64x16xf32>, memref<3x16x48xf32>
   glow_inst.packed_matmul @out %z, @in %v, @in %w columns 144 : memref<4x144xf32>, memref<4x16xf32>, memref<3x16x48xf32>

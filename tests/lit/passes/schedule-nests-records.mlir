@@ -27,7 +27,8 @@ module attributes {glow.machine = #glow.machine<vector_bits = 256, vector_regist
       glow_nest.yield %2 : f32
     }
   }
-  func.func @main(%x: memref<6x40xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<6x80xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.arena_lower_bound = 0 : i64, glow.weights_size = 0 : i64} {
+  func.func @main(%x: memref<6x40xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<6x80xf32> {glow.name = "y", glow.qualifier = "out"})
+      attributes {glow.arena_size = 0 : i64, glow.arena_lower_bound = 0 : i64, glow.weights_size = 0 : i64} {
     glow_nest.call @k_twice(@out %y, @in %x) : memref<6x80xf32>, memref<6x40xf32>
     func.return
   }

@@ -17,7 +17,8 @@
 
 module attributes {glow.machine = #glow.machine<int8_dots = [vpdpbusd], has_int8_tiles = true>} {
   glow_nest.kernel @k_product(%y: memref<20x32xi32>, %x: memref<20x64xui8>, %w: memref<2x16x16x4xi8>, %z: memref<20x48xi32>) {
-    glow_nest.nest parallel(r: 20, p: 2, j: 16) reduce(g: 16) add i32 of(%x[64 * r + 4 * g], %w[1024 * p + 64 * g + 4 * j]) terms 4 reads(%z[48 * r + 16 * p + j]) writes(%y[32 * r + 16 * p + j]) body {
+    glow_nest.nest parallel(r: 20, p: 2, j: 16) reduce(g: 16) add i32 of(%x[64 * r + 4 * g], %w[1024 * p + 64 * g + 4 * j]) terms 4
+        reads(%z[48 * r + 16 * p + j]) writes(%y[32 * r + 16 * p + j]) body {
     ^bb0(%0: i32, %1: i32):
       %2 = glow.maximum %0, %1 : (i32, i32) -> i32
       glow_nest.yield %2 : i32

@@ -33,7 +33,7 @@ DEFAULTS = {
     "glow_cpu.dot_matmul": "shapes work",
     "glow.attention": "shapes work",
     "glow.masked_attention": "shapes work",
-    "glow.convolution": "batch shapes work",
+    "glow.convolution": "batch kernel shapes work",
     "glow.transposed_convolution": "shapes",
     "glow.max_pool": "batch kernel shapes work",
     "glow.avg_pool": "batch kernel shapes work",

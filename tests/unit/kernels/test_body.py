@@ -19,8 +19,8 @@ from glow.glow_dialects.scalar import (
     fold_in_order,
     multiply_add,
     select,
-    substitute,
 )
+from glow.glow_dialects.substitution import substitute
 from glow.lowering.kernels.codegen.algebra import ArithAlgebra, Value
 from glow.lowering.kernels.codegen.emit import Emitter
 from glow.semantics.numpy_algebra import NumpyAlgebra

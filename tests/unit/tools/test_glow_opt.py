@@ -171,6 +171,17 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, printed.splitlines())) <= 100
 
 
+def test_help_loads_no_pass() -> None:
+    code = (
+        "import sys; from glow.tools.glow_opt import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print([m for m in sys.modules if m.startswith('glow.lowering')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.stdout.splitlines()[-1] == "[]", found.stdout + found.stderr
+
+
 def test_closed_pipe(program: Path) -> None:
     tool = Path(sys.executable).with_name("glow-opt")
     found = subprocess.run(
