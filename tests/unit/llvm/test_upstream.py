@@ -51,13 +51,13 @@ func.func @main(%q: !q {glow.name = "q"}, %k: !k {glow.name = "k"}, %v: !v {glow
 }
 """
 CONVOLUTION = """
-!x = tensor<1x8x10x10xf32>
-!y = tensor<1x8x5x5xf32>
+!x = tensor<1x16x10x10xf32>
+!y = tensor<1x16x5x5xf32>
 func.func @main(%x: !x {glow.name = "x"}) -> (!y {glow.name = "y"}) {
-  %w = glow.constant dense<0.5> : tensor<8x8x3x3xf32>
-  %b = glow.constant dense<1.0> : tensor<8xf32>
+  %w = glow.constant dense<0.5> : tensor<16x16x3x3xf32>
+  %b = glow.constant dense<1.0> : tensor<16xf32>
   %c = glow.convolution %x, %w, %b pads [1, 1, 1, 1]
-    : (!x, tensor<8x8x3x3xf32>, tensor<8xf32>) -> !x
+    : (!x, tensor<16x16x3x3xf32>, tensor<16xf32>) -> !x
   %r = glow.relu %c : (!x) -> !x
   %y = glow.max_pool %r kernel [2, 2] strides [2, 2] : (!x) -> !y
   func.return %y : !y
