@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import inf, prod
 from typing import TypeAlias
 
@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .dims import symbolic_shape, with_symbols
 from .extents import Extent
+from .identity_cache import cached_by_identity
 from .integers import integer_range, is_unsigned_integer, u32
 from .quant import QuantizedType
 
@@ -84,7 +85,7 @@ def compute_type(element: Attribute) -> Attribute:
     return f32 if isinstance(element, Float16Type | BFloat16Type) else storage_type(element)
 
 
-@cache
+@cached_by_identity
 def is_unsigned(element: Attribute) -> bool:
     """
     Returns whether elements are stored as integers that compare, divide and convert as unsigned:
