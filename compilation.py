@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .compilation_request import CompilationRequest
-from .compiled_model import CompiledModel
 from .errors import ModelError
 from .interface.signature import Signature, TensorInfo
 from .interface.symbols import Binding, DerivedSize
 from .lazy import lazy_property
 from .model_forms import NO_VALUES, Values
+from .models.compiled_model import CompiledModel
 from .passes.collector import settle, without_garbage_collection
 from .runtime.environment import verifies
 from .runtime.model_source import ModelFiles, OnnxSource
@@ -44,8 +44,8 @@ class Compilation:
     @lazy_property
     def _cold(self) -> ColdCompilation:
         """The part of the way that begins with the model itself."""
-        # xDSL and the compiler take most of the start, and a program in the cache needs neither
         with without_garbage_collection():
+            # xDSL and the compiler take most of the start; a program in the cache needs neither
             from .cold_compilation import ColdCompilation
 
             settle()

@@ -8,10 +8,10 @@ import glow
 import numpy as np
 import onnxruntime
 import pytest
-from glow.cut_model import CutModel
 from glow.errors import GlowError, LimitError, UnsupportedError
 from glow.frontend.onnx import separate_loop
-from glow.looped_model import LoopedModel
+from glow.models.cut_model import CutModel
+from glow.models.looped_model import LoopedModel
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from .models import model, node, value
