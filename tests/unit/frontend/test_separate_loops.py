@@ -50,7 +50,8 @@ def growing() -> ModelProto:
     nodes = [
         node("Exp", ["a"], ["x"]),
         node("Loop", ["", "", "x"], ["last", "rows"], body=looped(steps, [value("v", None)], ends)),
-        node("Softmax", ["last"], ["y"], axis=0),
+        node("Softmax", ["last"], ["part"], axis=0),
+        node("Add", ["part", "x"], ["y"]),
         node("Relu", ["a"], ["early"]),
     ]
     outputs = [value("y", ["m", 3]), value("rows", ["k"]), value("early", [1, 3])]
