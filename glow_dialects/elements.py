@@ -132,6 +132,7 @@ def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(strides)
 
 
+@cached_by_identity
 def strides_of(t: MemRefType) -> tuple[int, ...]:
     """Returns static strides of a memref in elements. A broadcast dimension has stride 0."""
     if isinstance(t.layout, StridedLayoutAttr):
@@ -144,6 +145,7 @@ def strides_of(t: MemRefType) -> tuple[int, ...]:
     raise VerifyException(f"expected a strided layout, found {t}")
 
 
+@cached_by_identity
 def offset_of(t: MemRefType) -> int:
     """Returns static offset of a memref in elements from the start of its buffer."""
     if isinstance(t.layout, StridedLayoutAttr):
@@ -154,6 +156,7 @@ def offset_of(t: MemRefType) -> int:
     return 0
 
 
+@cached_by_identity
 def extent(t: MemRefType) -> int:
     """
     Returns one more than the largest element index that the memref reaches in its buffer; 0 if
@@ -166,6 +169,7 @@ def extent(t: MemRefType) -> int:
     return offset_of(t) + reach + 1
 
 
+@cached_by_identity
 def lowest_index(t: MemRefType) -> int:
     """Returns the smallest element index that the memref reaches in its buffer; 0 if empty."""
     shape = t.get_shape()

@@ -9,7 +9,7 @@ of which thousands of operations share.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import cache, wraps
+from functools import lru_cache, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from xdsl.ir import Attribute
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LARGEST = 1 << 14
-"""The entries after which a cache forgets the identities that it knows."""
+"""The most entries of a cache. It forgets all identities when it has so many."""
 
 
 def cached_by_identity(
@@ -27,15 +27,15 @@ def cached_by_identity(
 ) -> Callable[Concatenate[A, P], R]:
     """
     Returns a function that computes each result once for equal arguments, and finds it by the
-    identity of the first. The other arguments are positional and hashable.
+    identity of the first. The other arguments are hashable.
     """
-    of_equal = cache(function)
+    of_equal = lru_cache(LARGEST)(function)
     # an entry holds its attribute, so that no other one gets the identity
     found: dict[Hashable, tuple[A, R]] = {}
 
     @wraps(function)
     def cached(attribute: A, *rest: P.args, **named: P.kwargs) -> R:
-        key = (id(attribute), *rest)
+        key = (id(attribute), *rest, *named.items())
         entry = found.get(key)
         if entry is None:
             if len(found) >= LARGEST:
