@@ -15,6 +15,7 @@ from .interface.symbols import Binding, DerivedSize
 from .lazy import lazy_property
 from .model_forms import NO_VALUES, Values
 from .models.compiled_model import CompiledModel
+from .passes.collector import settle, without_garbage_collection
 from .runtime.environment import verifies
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.saved_facts import Facts, find_facts, kept_facts, store_facts
@@ -43,9 +44,11 @@ class Compilation:
     @lazy_property
     def _cold(self) -> ColdCompilation:
         """The part of the way that begins with the model itself."""
-        # xDSL and the compiler take most of the start, and a program in the cache needs neither
-        from .cold_compilation import ColdCompilation
+        with without_garbage_collection():
+            # xDSL and the compiler take most of the start; a program in the cache needs neither
+            from .cold_compilation import ColdCompilation
 
+            settle()
         return ColdCompilation(self._request, self._files)
 
     def part(self, model: object) -> Compilation:

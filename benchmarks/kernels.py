@@ -2,12 +2,13 @@
 Measures the speed of the kernels of single layers: GFLOP/s, and the fraction of the peak that this
 CPU reaches with fused multiplications and additions alone.
 
-    python -m glow.benchmarks.kernels resnet50 [--repeat 20] [--only 3x3]
+    python -m glow.benchmarks.kernels resnet50 [--repeat 20] [--only 3x3] [--target-cpu haswell]
 
 Each distinct convolution or matrix product of a network, as the CPU backend computes it, becomes a
 graph of its own with random operands. The time is the least of many runs on one thread. The clock
 varies, so the peak is measured in turns with each layer. Products are counted as they are done:
-those of a Winograd convolution are fewer than its definition has.
+those of a Winograd convolution are fewer than its definition has. With `--target-cpu` or
+`--target-features`, layers and peak are code for another CPU, whose instructions this one has.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from __future__ import annotations
 import argparse
 import ctypes
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any, TypeAlias
 
 import glow
 import numpy as np
@@ -27,6 +29,9 @@ from glow.semantics.arrays import numpy_dtype
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Region
+
+Options: TypeAlias = Mapping[str, Any]
+"""Options of the backend."""
 
 PEAK_STEPS = 400_000
 ACCUMULATORS = 12
@@ -86,16 +91,17 @@ def least_times(runs: Sequence[Callable[[], object]], repeat: int) -> list[float
     return [min(taken) for taken in times]
 
 
-def peak_program() -> tuple[Callable[[], object], int]:
+def peak_program(options: Options | None = None) -> tuple[Callable[[], object], int]:
     """
     Returns a loop of independent fused multiplications and additions, and how many it computes.
+    `options` of the backend say for which CPU.
     """
-    from glow.lowering.host_machine import host_machine as description
-    from glow.lowering.target import host_target
+    from glow.runtime.cpu_backend import CpuBackend
     from glow.runtime.cpu_program import aligned_bytes
     from glow.runtime.jit import Executable, object_of
 
-    lanes = description().lanes(32)
+    machine = CpuBackend(**(options or {})).target()
+    lanes = machine.describe().lanes(32)
     t = f"<{lanes} x float>"
     accumulators = "\n".join(
         f"  %a{i} = phi {t} [ %x, %entry ], [ %n{i}, %loop ]" for i in range(ACCUMULATORS)
@@ -125,7 +131,6 @@ done:
   ret void
 }}
 """
-    machine = host_target()
     executable = Executable([object_of(text, machine, "peak", None)], "peak", machine)
     memory = aligned_bytes(64)
     memory[:] = 0
@@ -138,7 +143,7 @@ done:
     return run, 2 * lanes * ACCUMULATORS * PEAK_STEPS
 
 
-def computed_graph(network: str) -> ModuleOp:
+def computed_graph(network: str, options: Options) -> ModuleOp:
     """
     Returns the graph of a network, or of a file, as the CPU backend computes it: layouts and
     algorithms are chosen, and weights are packed.
@@ -148,16 +153,17 @@ def computed_graph(network: str) -> ModuleOp:
         from glow.benchmarks.networks import network as build
 
         model = build(network).SerializeToString()
-    return glow.compile(model).stages["packed"]  # pyright: ignore
+    return glow.compile(model, **options).stages["packed"]  # pyright: ignore
 
 
-def measure(network: str, repeat: int, only: str) -> None:
-    """Prints a line for each distinct layer, and the sums."""
-    peak, peak_flops = peak_program()
+def measure(network: str, repeat: int, only: str, options: Options) -> None:
+    """Prints a line for each distinct layer, the sums, and the mean share of the peak."""
+    peak, peak_flops = peak_program(options)
     rng = np.random.default_rng(0)
     total_time = total_flops = 0.0
+    shares: list[float] = []
     print(f"{'ms':>8} {'GFLOP/s':>8} {'% peak':>7} {'times':>5}  layer")
-    for node, count in distinct_layers(computed_graph(network)):
+    for node, count in distinct_layers(computed_graph(network, options)):
         graph, types = layer_graph(node)
         shapes = [shape_of(t) for t in types]
         properties = {k: str(v) for k, v in node.properties.items()}
@@ -166,7 +172,7 @@ def measure(network: str, repeat: int, only: str) -> None:
         label = f"{name} {properties.get('strides', '')}"
         if only not in label:
             continue
-        model = glow.compile(graph)
+        model = glow.compile(graph, **options)
         arrays = [random_array(rng, t) for t in types]
         layer = partial(model, *arrays)
         best, peak_time = least_times([layer, peak], repeat)
@@ -174,9 +180,12 @@ def measure(network: str, repeat: int, only: str) -> None:
         limit = peak_flops / peak_time / 1e9
         total_time += best * count
         total_flops += flops_of(node) * count
+        shares += [100 * rate / limit] * count
         print(f"{best * 1e3:8.3f} {rate:8.1f} {100 * rate / limit:7.1f} {count:5}  {label}")
     if total_time:
-        print(f"{total_time * 1e3:8.2f} {total_flops / total_time / 1e9:8.1f}  all layers")
+        rate = total_flops / total_time / 1e9
+        mean = sum(shares) / len(shares)
+        print(f"{total_time * 1e3:8.2f} {rate:8.1f} {mean:7.1f} {len(shares):5}  all layers")
 
 
 def main() -> None:
@@ -184,10 +193,13 @@ def main() -> None:
     parser.add_argument("networks", nargs="+", help="names of networks, or model files")
     parser.add_argument("--repeat", type=int, default=20, help="runs of each layer")
     parser.add_argument("--only", default="", help="layers whose line contains this")
-    options = parser.parse_args()
-    for network in options.networks:
+    parser.add_argument("--target-cpu", help="code for this CPU, in LLVM's names")
+    parser.add_argument("--target-features", help="features to use or not: -avx512f")
+    parsed = parser.parse_args()
+    options = {n: v for n in ("target_cpu", "target_features") if (v := getattr(parsed, n))}
+    for network in parsed.networks:
         print(network)
-        measure(network, options.repeat, options.only)
+        measure(network, parsed.repeat, parsed.only, options)
 
 
 if __name__ == "__main__":

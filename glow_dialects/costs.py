@@ -58,14 +58,17 @@ def nest(points: int, steps: int, weight: int, accesses: int, lanes: int) -> flo
 
 
 def reduction_step(
-    accumulators: int, loads: float, has_fma: bool, timings: Timings = TIMINGS
+    accumulators: int, loads: float, has_fma: bool, copies: int = 1, timings: Timings = TIMINGS
 ) -> float:
-    """Returns a step of a reduction into so many accumulators, with so many loads."""
+    """
+    Returns a step of a reduction into so many accumulators, with so many loads. A step of the loop
+    has `copies` of it.
+    """
     operations = accumulators * (1.0 if has_fma else 2.0)
     arithmetic = max(operations * timings.reduction_fma_cycles, timings.fma_latency)
     loading = loads / timings.loads_per_cycle
     hidden = timings.reduction_overlap * min(arithmetic, loading)
-    return max(arithmetic, loading) + hidden + timings.reduction_step_cycles
+    return max(arithmetic, loading) + hidden + timings.reduction_step_cycles / copies
 
 
 def lane_sum(lanes: int, by_rows: bool, timings: Timings = TIMINGS) -> float:

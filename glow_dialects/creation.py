@@ -3,7 +3,8 @@ Creation of the operations that code generators make by the ten thousand.
 
 `Operation.create` of xDSL takes any iterables and assigns each list through a property, which takes
 longer than everything else that a generator does for an operation. `create` fills the same fields
-for the common form: known operands and results, no attributes, no successors, no location.
+for the common form: known operands and results, no attributes, no successors, no location. `append`
+puts a new operation at the end of a block.
 """
 
 # the fields that xDSL's own constructor fills have no other way in
@@ -16,7 +17,7 @@ from functools import cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.operations import OptionalDef
 
@@ -36,9 +37,11 @@ def create(
     """
     op = kind.__new__(kind)
     op._operands = SSAValues(operands)
-    uses = [Use(op, index) for index in range(len(operands))]
-    for operand, use in zip(operands, uses, strict=True):
+    uses: list[Use] = []
+    for index, operand in enumerate(operands):
+        use = Use(op, index)
         operand.add_use(use)
+        uses.append(use)
     op._operand_uses = tuple(uses)
     op.results = SSAValues([OpResult(t, op, index) for index, t in enumerate(result_types)])
     op.properties = dict(properties)
@@ -53,6 +56,21 @@ def create(
         for name, value in defaults:
             op.properties.setdefault(name, value)
     return op
+
+
+def append(block: Block, op: Operation) -> None:
+    """
+    Adds an operation that no block has, and within whose regions the block is not, at the end of a
+    block. `Block.add_op` of xDSL checks both.
+    """
+    last = block._last_op
+    op.parent = block
+    block._last_op = op
+    if last is None:
+        block._first_op = op
+    else:
+        last._next_op = op
+        op._prev_op = last
 
 
 @cache

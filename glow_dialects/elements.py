@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import inf, prod
 from typing import TypeAlias
 
@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .dims import symbolic_shape, with_symbols
 from .extents import Extent
+from .identity_cache import cached_by_identity
 from .integers import integer_range, is_unsigned_integer, u32
 from .quant import QuantizedType
 
@@ -84,7 +85,7 @@ def compute_type(element: Attribute) -> Attribute:
     return f32 if isinstance(element, Float16Type | BFloat16Type) else storage_type(element)
 
 
-@cache
+@cached_by_identity
 def is_unsigned(element: Attribute) -> bool:
     """
     Returns whether elements are stored as integers that compare, divide and convert as unsigned:
@@ -131,6 +132,7 @@ def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(strides)
 
 
+@cached_by_identity
 def strides_of(t: MemRefType) -> tuple[int, ...]:
     """Returns static strides of a memref in elements. A broadcast dimension has stride 0."""
     if isinstance(t.layout, StridedLayoutAttr):
@@ -143,6 +145,7 @@ def strides_of(t: MemRefType) -> tuple[int, ...]:
     raise VerifyException(f"expected a strided layout, found {t}")
 
 
+@cached_by_identity
 def offset_of(t: MemRefType) -> int:
     """Returns static offset of a memref in elements from the start of its buffer."""
     if isinstance(t.layout, StridedLayoutAttr):
@@ -153,6 +156,7 @@ def offset_of(t: MemRefType) -> int:
     return 0
 
 
+@cached_by_identity
 def extent(t: MemRefType) -> int:
     """
     Returns one more than the largest element index that the memref reaches in its buffer; 0 if
@@ -165,6 +169,7 @@ def extent(t: MemRefType) -> int:
     return offset_of(t) + reach + 1
 
 
+@cached_by_identity
 def lowest_index(t: MemRefType) -> int:
     """Returns the smallest element index that the memref reaches in its buffer; 0 if empty."""
     shape = t.get_shape()

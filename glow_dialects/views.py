@@ -23,6 +23,7 @@ from .elements import (
     strided_memref,
     strides_of,
 )
+from .identity_cache import cached_by_identity
 
 
 def view_type(
@@ -78,7 +79,8 @@ class _Dimension:
     stride: int
 
 
-def _dimensions(t: MemRefType, merge: bool) -> list[_Dimension]:
+@cached_by_identity
+def _dimensions(t: MemRefType, merge: bool) -> Sequence[_Dimension]:
     """
     Returns the dimensions of size above 1; neighbours that are dense over each other merge on
     request.
@@ -91,7 +93,7 @@ def _dimensions(t: MemRefType, merge: bool) -> list[_Dimension]:
         if merge and found and found[-1].stride == stride * size:
             size *= found.pop().size
         found.append(_Dimension(size, dense, stride))
-    return found
+    return tuple(found)
 
 
 def _place(dimensions: Sequence[_Dimension], size: int, stride: int) -> tuple[int, int] | None:
@@ -168,6 +170,7 @@ def is_whole(view: MemRefType, buffer: MemRefType) -> bool:
     ) == memref_type(view.element_type, view.get_shape())
 
 
+@cached_by_identity
 def _interval(view: MemRefType) -> tuple[int, int]:
     """Returns the smallest and one more than the largest element index."""
     down = sum(min(0, (d - 1) * s) for d, s in zip(view.get_shape(), strides_of(view), strict=True))

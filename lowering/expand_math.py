@@ -40,6 +40,7 @@ from ..glow_dialects.glow_nest.body import Body
 from ..glow_dialects.machine import MachineDescription
 from ..glow_dialects.scalar import Expr, Primitive, arguments
 from ..passes.levels import KERNELS
+from ..passes.nested_operations import operations_of
 from ..passes.visited_operation import each
 from .elementary import MODERATE_EXP, SIN_COS_LIMIT, Elementary
 from .kernels.codegen.algebra import ArithAlgebra, Value
@@ -239,7 +240,7 @@ class ExpandMathPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = _Functions(op)
-        for target in each([o for o in op.walk() if type(o) in EXPANDED]):
+        for target in each([o for o in operations_of(op) if type(o) in EXPANDED]):
             if lanes_of_f32(target.results[0].type) is None:
                 continue
             added = _sum_with_one(target)

@@ -31,6 +31,7 @@ from ..lowering.llvm.convert import ENTRY, PROGRAM
 from ..lowering.llvm.translate import translate_functions, translate_module
 from ..lowering.target import Target
 from ..lowering.threads import llvm_text
+from ..passes.collector import collect_young, settle
 from . import program_cache
 from .cpu_link import linked
 from .cpu_options import CpuOptions
@@ -75,6 +76,7 @@ class CpuCompilation:
         Returns the program, linked into this process. Raises CompileError if it cannot run here.
         """
         self._target.expect_host_runs_it()
+        settle()
         main = main_function(planned_module(self._stages))
         own = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
 
@@ -127,8 +129,10 @@ class CpuCompilation:
             nonlocal arena
             for module in _llvm_modules(self._stages):
                 arena = max(arena, arena_bytes(module))
-                for functions in functions_of_objects(module):
-                    yield translate_functions(functions)
+                translated = [translate_functions(f) for f in functions_of_objects(module)]
+                del module
+                collect_young()
+                yield from translated
             if self._options.threads > 1:
                 yield llvm_text(self._target.triple)
 

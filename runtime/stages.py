@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -143,19 +144,25 @@ class Stages(Mapping[str, ModuleOp]):
             whole = self._compute(first - 1)
             stages = self._stages[first : last + 1]
             self._begin(stages)
-            functions = list(whole.body.block.ops)
+            functions = deque(whole.body.block.ops)
             self.functions = sum(bool(op.regions and op.regions[0].blocks) for op in functions)
             declared: list[Operation] = []
-            for function in functions:
+            attributes = dict(whole.attributes)
+            while functions:
+                function = functions.popleft()
                 function.detach()
-                callees = declared if function is functions[-1] else []
-                part = ModuleOp([*callees, function], dict(whole.attributes))
+                callees = () if functions else declared
+                part = ModuleOp([*callees, function], attributes)
+                del function
                 for stage in stages[:-1]:
                     self._apply_timed(stage, part)
-                if not callees:
+                if functions:
                     declared += [op.clone_without_regions() for op in part.body.block.ops]
                 self._apply_timed(stages[-1], part)
-                yield part
+                # nothing here refers to a part that its user is done with
+                only = [part]
+                del part
+                yield only.pop()
 
     def _apply_timed(self, stage: Stage, part: ModuleOp) -> None:
         """Runs a stage on a part of the module."""

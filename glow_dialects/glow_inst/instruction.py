@@ -76,8 +76,10 @@ class QualifierEffects(MemoryEffect):
 
 def buffer_of(value: SSAValue) -> SSAValue:
     """Returns the allocation, weight or function argument that a memref is or is a view of."""
-    while isinstance(value.owner, TensorViewOp):
-        value = value.owner.source
+    owner = value.owner
+    while type(owner) is TensorViewOp:
+        (value,) = owner.operands
+        owner = value.owner
     return value
 
 

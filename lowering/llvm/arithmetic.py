@@ -6,7 +6,6 @@ well, and calls of the C library for the function that it lacks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
 from xdsl.dialects import arith, llvm, math, vector
 from xdsl.dialects.builtin import (
@@ -26,6 +25,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
+from ...glow_dialects.identity_cache import cached_by_identity
 from .control import make_call
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
@@ -33,7 +33,7 @@ from .rounding import fused_f16, is_bf16, round_to_bf16, to_f32, widened
 from .types import convert_type, dense_attr, element_of, failure, int_attr, mask_for
 
 
-@cache
+@cached_by_identity
 def fastmath(flags: Attribute | None, contract: bool = False) -> Mapping[str, Attribute]:
     """Returns the properties of an `llvm` operation for the fast-math flags of an `arith` one."""
     found = set(flags.data) if isinstance(flags, arith.FastMathFlagsAttr) else set()
@@ -47,14 +47,15 @@ def fastmath(flags: Attribute | None, contract: bool = False) -> Mapping[str, At
 @converts(arith.ConstantOp)
 def convert_constant(op: arith.ConstantOp, fn: FunctionConverter) -> None:
     value = op.value
-    t = op.result.type
+    (result,) = op.results
+    t = result.type
     if isinstance(t, IndexType) and isinstance(value, IntegerAttr):
-        fn.define_index(op.result, Linear(value.value.data))
+        fn.define_index(result, Linear(value.value.data))
         return
     target = convert_type(t)
-    if t != target:
+    if t is not target and t != target:
         value = _retyped(op, value, target)
-    fn.define(op.result, fn.constant(value, target))
+    fn.define(result, fn.constant(value, target))
 
 
 def _retyped(op: arith.ConstantOp, value: Attribute, target: Attribute) -> Attribute:
@@ -97,13 +98,18 @@ def convert_integer(op: Operation, fn: FunctionConverter) -> None:
         fn.define_index(result, linear)
 
 
+_SIGNS: dict[type[Operation], int] = {arith.AddiOp: 1, arith.SubiOp: -1}
+_LINEAR = {*_SIGNS, arith.MuliOp}
+
+
 def _linear(op: Operation, fn: FunctionConverter) -> Linear | None:
     """Returns a sum of indices, or a product with a number; None for other operations."""
-    if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
+    kind = type(op)
+    if kind not in _LINEAR:
         return None
-    lhs, rhs = (fn.index(o) for o in op.operands)
-    if not isinstance(op, arith.MuliOp):
-        return combine([(lhs, 1), (rhs, 1 if isinstance(op, arith.AddiOp) else -1)])
+    lhs, rhs = map(fn.index, op.operands)
+    if kind in _SIGNS:
+        return combine([(lhs, 1), (rhs, _SIGNS[kind])])
     if lhs.terms and rhs.terms:
         return None
     return rhs.scaled(lhs.constant) if rhs.terms else lhs.scaled(rhs.constant)

@@ -63,6 +63,7 @@ def convert_call(op: func.CallOp, fn: FunctionConverter) -> None:
     if len(op.results) > 1:
         raise failure(op, f"expected at most one result, found {len(op.results)}")
     call = make_call(op.callee, arguments, [convert_type(r.type) for r in op.results])
+    fn.callees.add(op.callee.string_value())
     fn.add(call)
     fn.define_all(op.results, call.results)
 

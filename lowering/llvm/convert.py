@@ -89,7 +89,7 @@ def convert_module(module: ModuleOp, *, contract: bool = True) -> None:
         names["main"].sym_name = StringAttr(PROGRAM)
         converted.append(make_entry(names["main"]))
     for op in list(module.body.block.ops):
-        module.body.block.erase_op(op, safe_erase=False)
+        op.detach()  # to erase it would take each of its operations apart
     module.body.block.add_ops(converted)
 
 
@@ -120,16 +120,12 @@ def convert_function(
         _define_argument(converter, old, new, function)
     converter.convert_ops(source)
     converter.finish()
-    # other threads also write this memory, so it is not the function's alone
-    alone = not any(map(_is_barrier, source.walk()))
+    # behind a barrier, other threads also wrote this memory, so it is not the function's alone
+    alone = BARRIER not in converter.callees
     made = make_function(name, t, region, [_argument_attributes(i, alone) for i in inputs])
     if INLINED.items() <= function.attributes.items():
         made.linkage, made.passthrough = _INTERNAL, _ALWAYS_INLINE
     return made
-
-
-def _is_barrier(op: Operation) -> bool:
-    return type(op) is func.CallOp and op.callee.string_value() == BARRIER
 
 
 def _argument_attributes(t: Attribute, alone: bool) -> DictionaryAttr:

@@ -32,7 +32,7 @@ from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects import llvm_extended as lx
-from ...glow_dialects.creation import create
+from ...glow_dialects.creation import append, create
 from ...passes.visited_operation import each
 from ...table import Table
 from .linear import ZERO, Atom, Linear, combine
@@ -97,10 +97,14 @@ class FunctionConverter:
         self.scopes = [Scope(entry)]
         self.libraries = libraries
         """Library functions to declare, by name; conversions add to it."""
+        self.callees: set[str] = set()
+        """The functions that the source calls."""
         self._values: dict[SSAValue, SSAValue] = {}
         self._indices: dict[SSAValue, Linear] = {}
         self._buffers: dict[SSAValue, Buffer] = {}
         self._constants: dict[tuple[Attribute, Attribute], SSAValue] = {}
+        self._integers: dict[int, SSAValue] = {}
+        self._poisons: dict[int, SSAValue] = {}
         self._prologue: list[Operation] = []
         self._atoms = 0
 
@@ -139,7 +143,7 @@ class FunctionConverter:
     # building
 
     def add(self, op: Operation) -> None:
-        self.scopes[-1].block.add_op(op)
+        append(self.scopes[-1].block, op)
 
     def emit(
         self,
@@ -151,7 +155,7 @@ class FunctionConverter:
     ) -> SSAValue:
         """Appends an operation with one result to the region at `depth`, by default the current."""
         op = create(kind, operands, (result,), properties)
-        self.scopes[depth].block.add_op(op)
+        append(self.scopes[depth].block, op)
         (value,) = op.results
         return value
 
@@ -174,25 +178,33 @@ class FunctionConverter:
     def constant(self, attr: Attribute, t: Attribute) -> SSAValue:
         """Returns a constant, placed at the start of the function."""
         key = (attr, t)
-        if key not in self._constants:
+        found = self._constants.get(key)
+        if found is None:
             op = create(llvm.ConstantOp, (), (t,), {"value": attr})
             self._prologue.append(op)
-            self._constants[key] = op.results[0]
-        return self._constants[key]
+            (found,) = op.results
+            self._constants[key] = found
+        return found
 
     def number(self, value: float, t: Attribute = i64) -> SSAValue:
         """Returns a number as a constant, in every lane if `t` is a vector type."""
-        attr = int_attr(int(value), t) if t is i64 else splat_attr(value, t)
-        return self.constant(attr, t)
+        if t is not i64:
+            return self.constant(splat_attr(value, t), t)
+        number = int(value)
+        found = self._integers.get(number)
+        if found is None:
+            found = self._integers[number] = self.constant(int_attr(number, t), t)
+        return found
 
     def poison(self, t: Attribute) -> SSAValue:
         """Returns a value that may be anything."""
-        key = (t, t)
-        if key not in self._constants:
-            op = lx.PoisonOp.create(result_types=(t,))
+        found = self._poisons.get(id(t))  # the value keeps its type alive
+        if found is None:
+            op = create(lx.PoisonOp, (), (t,))
             self._prologue.append(op)
-            self._constants[key] = op.results[0]
-        return self._constants[key]
+            (found,) = op.results
+            self._poisons[id(t)] = found
+        return found
 
     def alloca(self, element: Attribute, size: int, alignment: int) -> SSAValue:
         """Stacks memory for `size` elements, allocated once per call of the function."""
@@ -242,12 +254,11 @@ class FunctionConverter:
 
     def value(self, old: SSAValue) -> SSAValue:
         """Returns the converted value."""
-        if old in self._values:
-            return self._values[old]
-        return self.materialize(self._indices[old])
+        found = self._values.get(old)
+        return self.materialize(self._indices[old]) if found is None else found
 
     def values(self, olds: Sequence[SSAValue]) -> list[SSAValue]:
-        return [self.value(old) for old in olds]
+        return [*map(self.value, olds)]
 
     def index(self, old: SSAValue) -> Linear:
         return self._indices[old]
@@ -300,10 +311,11 @@ class FunctionConverter:
         result: Attribute = i64,
     ) -> SSAValue:
         done = self.scopes[depth].done
-        key = (kind, key, *operands)
-        if key not in done:
-            done[key] = self.emit(kind, operands, result, properties, depth)
-        return done[key]
+        key = (kind, key, *map(id, operands))  # the operation keeps its operands alive
+        found = done.get(key)
+        if found is None:
+            found = done[key] = self.emit(kind, operands, result, properties, depth)
+        return found
 
     # addresses
 
@@ -337,7 +349,7 @@ class FunctionConverter:
         elif scale > 1:
             element = array_of(scale, element)
         properties = {"rawConstantIndices": _DYNAMIC, "elem_type": element}
-        return self._once(atom.depth, lx.GEPOp, (pointer, index), properties, element, PTR)
+        return self._once(atom.depth, lx.GEPOp, (pointer, index), properties, id(element), PTR)
 
     def _displaced(
         self, pointer: SSAValue, distance: int, element: Attribute, size: int, inbounds: bool
@@ -352,7 +364,7 @@ class FunctionConverter:
             **(_INBOUNDS if inbounds else {}),
         }
         operands = (pointer,) if fits else (pointer, self.number(index))
-        return self._once(-1, lx.GEPOp, operands, properties, (element, index, inbounds), PTR)
+        return self._once(-1, lx.GEPOp, operands, properties, (id(element), index, inbounds), PTR)
 
     def known_scalar(self, value: SSAValue) -> IntegerAttr | FloatAttr | None:
         """Returns the attribute of a converted scalar constant."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType
 from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...errors import CompileError
 from ...glow_dialects import llvm_extended as lx
+from ...glow_dialects.identity_cache import cached_by_identity
 from ...table import Table
 from .text import suffix, type_text
 
@@ -57,7 +57,7 @@ def translates(*names: str) -> Callable[[F], F]:
     return TRANSLATORS.entry(*names)  # pyright: ignore[reportReturnType]
 
 
-@cache
+@cached_by_identity
 def flags_text(flags: Attribute | None) -> str:
     """Returns fast-math flags, with a space after each."""
     if not isinstance(flags, llvm.FastMathAttr):
@@ -84,7 +84,7 @@ def _flags(op: Operation) -> str:
 _WORDS = {"isDisjoint": "disjoint ", "isExact": "exact ", "nonNeg": "nneg "}
 
 
-@cache
+@cached_by_identity
 def _overflow_text(flags: Attribute) -> str:
     if isinstance(flags, IntegerAttr):
         flags = llvm.OverflowAttr.from_int(flags.value.data)
@@ -96,8 +96,9 @@ def _overflow_text(flags: Attribute) -> str:
 @translates(*(f"llvm.{name}" for name in ("add", "sub", "mul", "shl", "and", "or", "xor")))
 @translates(*(f"llvm.{name}" for name in ("sdiv", "udiv", "srem", "urem", "lshr", "ashr")))
 def arithmetic(op: Operation, names: Names) -> str:
-    operands = ", ".join([names.of[o] for o in op.operands])
-    return f"{op.name[5:]} {_flags(op)}{names.type(op.operands[0].type)} {operands}"
+    first, *rest = op.operands
+    operands = ", ".join([names.of[o] for o in (first, *rest)])
+    return f"{op.name[5:]} {_flags(op)}{names.type(first.type)} {operands}"
 
 
 @translates(*(f"llvm.{name}" for name in ("sext", "zext", "trunc", "sitofp", "uitofp", "fptosi")))
@@ -132,24 +133,42 @@ def shuffling(op: llvm.ShuffleVectorOp, names: Names) -> str:
 
 @translates("llvm.getelementptr")
 def address(op: lx.GEPOp, names: Names) -> str:
-    flag = lx.NoWrap(op.noWrapFlags.value.data)
-    word = "" if flag is lx.NoWrap.NONE else f"{flag.name.lower()} "
-    dynamic = iter(op.operands[1:])
+    pointer, *rest = op.operands
+    dynamic = iter(rest)
     indices = [
         names.typed(next(dynamic)) if index == lx.DYNAMIC else f"i64 {index}"
-        for index in op.rawConstantIndices.get_values()
+        for index in _numbers(op.rawConstantIndices)
     ]
-    pointer = names.typed(op.operands[0])
-    return f"getelementptr {word}{names.type(op.elem_type)}, {pointer}, {', '.join(indices)}"
+    start = f"getelementptr {_wrap_text(op.noWrapFlags)}{names.type(op.elem_type)}"
+    return f"{start}, {names.typed(pointer)}, {', '.join(indices)}"
+
+
+@cached_by_identity
+def _numbers(indices: DenseArrayBase[IntegerType]) -> Sequence[int]:
+    return indices.get_values()
+
+
+@cached_by_identity
+def _wrap_text(flags: IntegerAttr) -> str:
+    """Returns what an address says of overflow, with a space after it."""
+    flag = lx.NoWrap(flags.value.data)
+    return "" if flag is lx.NoWrap.NONE else f"{flag.name.lower()} "
 
 
 def _alignment(op: Operation) -> str:
     alignment = op.properties.get("alignment")
+    return "" if alignment is None else _alignment_text(alignment)
+
+
+@cached_by_identity
+def _alignment_text(alignment: Attribute) -> str:
     return f", align {alignment.value.data}" if isinstance(alignment, IntegerAttr) else ""
 
 
 def _ordering(op: Operation) -> lx.Ordering:
     ordering = op.properties.get("ordering")
+    if ordering is None:
+        return lx.Ordering.NOT_ATOMIC
     return lx.Ordering(ordering.value.data if isinstance(ordering, IntegerAttr) else 0)
 
 
@@ -166,8 +185,9 @@ def _atomic(op: Operation) -> tuple[str, str]:
 @translates("llvm.load")
 def loading(op: llvm.LoadOp, names: Names) -> str:
     atomic, ordering = _atomic(op)
-    result = names.type(op.results[0].type)
-    return f"load {atomic}{result}, {names.typed(op.ptr)}{ordering}{_alignment(op)}"
+    (result,), (pointer,) = op.results, op.operands
+    address = names.typed(pointer)
+    return f"load {atomic}{names.type(result.type)}, {address}{ordering}{_alignment(op)}"
 
 
 @translates("llvm.store")
@@ -216,7 +236,9 @@ def _types(names: Names, values: Sequence[SSAValue]) -> str:
 
 
 def _result(op: Operation, names: Names) -> str:
-    return names.type(op.results[0].type) if op.results else "void"
+    for result in op.results:
+        return names.type(result.type)
+    return "void"
 
 
 @translates("llvm.call")
@@ -247,8 +269,9 @@ _OVERLOADED_BY_FIRST = (
 def _intrinsic(op: Operation, names: Names, overload: SSAValue) -> str:
     callee = f"llvm.{op.name[10:]}.{suffix(overload.type)}"
     flags = flags_text(op.properties.get("fastmathFlags"))
-    arguments = names.listed(op.operands)
-    return _call(names, callee, _result(op, names), arguments, _types(names, op.operands), flags)
+    operands = [*op.operands]
+    arguments = names.listed(operands)
+    return _call(names, callee, _result(op, names), arguments, _types(names, operands), flags)
 
 
 @translates(*(f"llvm.intr.{name}" for name in _OVERLOADED_BY_FIRST))

@@ -55,15 +55,16 @@ def load(fn: FunctionConverter, pointer: SSAValue, t: Attribute, element: Attrib
     stored = memory_type(t)
     properties = {"alignment": natural_alignment(element)}
     value = fn.emit(llvm.LoadOp, (pointer,), stored, properties)
-    if stored == t:
+    if stored is t or stored == t:
         return value
     return fn.compare(llvm.ICmpPredicateFlag.NE, value, fn.number(0, stored))
 
 
 def as_stored(fn: FunctionConverter, value: SSAValue) -> SSAValue:
     """Returns a value in the form that memory holds: bytes instead of bits."""
-    stored = memory_type(value.type)
-    return value if stored == value.type else fn.emit(llvm.ZExtOp, (value,), stored)
+    t = value.type
+    stored = memory_type(t)
+    return value if stored is t or stored == t else fn.emit(llvm.ZExtOp, (value,), stored)
 
 
 def store(fn: FunctionConverter, value: SSAValue, pointer: SSAValue, element: Attribute) -> None:
@@ -78,9 +79,11 @@ def load_pointer(fn: FunctionConverter, array: SSAValue, index: int) -> SSAValue
 
 @converts(memref.LoadOp)
 def convert_load(op: memref.LoadOp, fn: FunctionConverter) -> None:
-    pointer = element_address(fn, op.memref, op.indices, op)
-    t = convert_type(op.res.type)
-    fn.define(op.res, load(fn, pointer, t, t))
+    (result,) = op.results
+    base, *indices = op.operands
+    pointer = element_address(fn, base, indices, op)
+    t = convert_type(result.type)
+    fn.define(result, load(fn, pointer, t, t))
 
 
 @converts(memref.StoreOp)

@@ -89,7 +89,7 @@ def _odd_integer(fn: FunctionConverter, value: SSAValue, signed: bool) -> SSAVal
 
 
 def is_bf16(t: Attribute) -> bool:
-    return isinstance(element_of(t), BFloat16Type)
+    return type(element_of(t)) is BFloat16Type
 
 
 def widened(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 import ml_dtypes
 import numpy as np
@@ -22,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ...errors import CompileError
+from ...glow_dialects.identity_cache import cached_by_identity
 
 _FLOATS: dict[type[Attribute], str] = {
     Float16Type: "half",
@@ -36,7 +36,7 @@ _PARAMETER_ATTRIBUTES = {
 """Attributes of parameters that LLVM IR has, without `llvm.`."""
 
 
-@cache
+@cached_by_identity
 def type_text(t: Attribute) -> str:
     """Returns a type. Raises CompileError if LLVM IR has none for it."""
     if type(t) in _FLOATS:
@@ -56,7 +56,7 @@ def type_text(t: Attribute) -> str:
     raise CompileError(f"type {t} has no counterpart in LLVM IR")
 
 
-@cache
+@cached_by_identity
 def suffix(t: Attribute) -> str:
     """
     Returns the suffix of the name of an overloaded intrinsic for a type: `v8f32`, `i64`, `p0`.

@@ -91,15 +91,15 @@ def _definition(function: llvm.FuncOp, names: Names) -> str:
 
 def _name_values(blocks: Sequence[Block], names: Names) -> None:
     """Numbers all values first, because a phi may mention a later one."""
-    number = 0
+    number, name_of = 0, names.of
     for block in blocks:
         for argument in block.args:
-            names.of[argument] = f"%v{number}"
+            name_of[argument] = f"%v{number}"
             number += 1
         for op in block.ops:
             literal = _literal(op)
             for result in op.results:
-                names.of[result] = literal if literal is not None else f"%v{number}"
+                name_of[result] = literal if literal is not None else f"%v{number}"
                 number += literal is None
 
 
@@ -143,10 +143,10 @@ def _block_lines(
     Returns the instructions of a block. Adds the values that it passes to its successors to
     `incoming`.
     """
-    lines = []
+    lines: list[str] = []
     for op in block.ops:
-        results = op.results
-        if results and names.of[results[0]][0] != "%":
+        name = next(map(names.of.__getitem__, op.results), None)
+        if name is not None and name[0] != "%":
             continue
         translator = TRANSLATORS.get(op.name)
         if translator is None:
@@ -157,7 +157,7 @@ def _block_lines(
                 f"cannot translate '{op.name}' in @{function} to LLVM IR: no translation is known"
             )
         text = translator(op, names)
-        lines.append(f"  {names.of[results[0]]} = {text}" if results else f"  {text}")
+        lines.append(f"  {text}" if name is None else f"  {name} = {text}")
     return lines
 
 

@@ -27,13 +27,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ...errors import CompileError
+from ...glow_dialects.identity_cache import cached_by_identity
 
 PTR = llvm.LLVMPointerType()
 VOID = llvm.LLVMVoidType()
 FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 
 
-@cache
+@cached_by_identity
 def convert_type(t: Attribute) -> Attribute:
     """
     Returns the type of a converted value: i64 for an index, signless integers, pointers for
@@ -48,21 +49,23 @@ def convert_type(t: Attribute) -> Attribute:
     if isinstance(t, MemRefType | llvm.LLVMPointerType):
         return PTR
     if isinstance(t, VectorType) and len(t.shape.data) == 1 and not t.get_num_scalable_dims():
-        return VectorType(convert_type(t.element_type), t.shape)
+        element = convert_type(t.element_type)
+        return t if element is t.element_type else VectorType(element, t.shape)
     raise CompileError(f"type {t} has no counterpart in the llvm dialect")
 
 
-@cache
+@cached_by_identity
 def memory_type(t: Attribute) -> Attribute:
     """
     Returns the type that memory holds for values of a converted type: i8 for i1, lane by lane.
     """
     if isinstance(t, VectorType):
-        return VectorType(memory_type(t.element_type), t.shape)
+        element = memory_type(t.element_type)
+        return t if element is t.element_type else VectorType(element, t.shape)
     return i8 if t == i1 else t
 
 
-@cache
+@cached_by_identity
 def element_size(t: Attribute) -> int:
     """Returns bytes of an element in memory, which is also its natural alignment."""
     stored = memory_type(convert_type(t))
@@ -72,18 +75,18 @@ def element_size(t: Attribute) -> int:
     return stored.bitwidth // 8
 
 
-@cache
+@cached_by_identity
 def vector_of(element: Attribute, lanes: int) -> VectorType:
     return VectorType(element, [lanes])
 
 
-@cache
+@cached_by_identity
 def mask_for(t: Attribute) -> Attribute:
     """Returns the type of a comparison of two values of type `t`."""
     return VectorType(i1, t.shape) if isinstance(t, VectorType) else i1
 
 
-@cache
+@cached_by_identity
 def with_element(t: Attribute, element: Attribute) -> Attribute:
     """Returns `t`, scalar or vector, with another element type."""
     return VectorType(element, t.shape) if isinstance(t, VectorType) else element
@@ -104,7 +107,7 @@ def int_attr(value: int, t: Attribute = i64) -> IntegerAttr:
     return IntegerAttr(value, t, truncate_bits=True)
 
 
-@cache
+@cached_by_identity
 def natural_alignment(t: Attribute) -> IntegerAttr:
     """Returns the natural alignment of an element type as an attribute of memory accesses."""
     return int_attr(element_size(t), i64)

@@ -80,17 +80,20 @@ def vector_address(
 
 @converts(vector.LoadOp)
 def convert_load(op: vector.LoadOp, fn: FunctionConverter) -> None:
-    lanes_of(op.result.type, op)
-    pointer = vector_address(fn, op.base, op.indices, op)
-    t = convert_type(op.result.type)
-    fn.define(op.result, load(fn, pointer, t, element_of(t)))
+    (result,) = op.results
+    base, *indices = op.operands
+    lanes_of(result.type, op)
+    pointer = vector_address(fn, base, indices, op)
+    t = convert_type(result.type)
+    fn.define(result, load(fn, pointer, t, element_of(t)))
 
 
 @converts(vector.StoreOp)
 def convert_store(op: vector.StoreOp, fn: FunctionConverter) -> None:
-    lanes_of(op.vector.type, op)
-    pointer = vector_address(fn, op.base, op.indices, op)
-    value = fn.value(op.vector)
+    vector, base, *indices = op.operands
+    lanes_of(vector.type, op)
+    pointer = vector_address(fn, base, indices, op)
+    value = fn.value(vector)
     store(fn, value, pointer, element_of(value.type))
 
 
@@ -161,18 +164,19 @@ def convert_create_mask(op: vector.CreateMaskOp, fn: FunctionConverter) -> None:
 
 @converts(vector.BroadcastOp)
 def convert_broadcast(op: vector.BroadcastOp, fn: FunctionConverter) -> None:
-    value = fn.value(op.source)
-    lanes = lanes_of(op.vector.type, op)
-    t = convert_type(op.vector.type)
+    (source,), (result,) = op.operands, op.results
+    value = fn.value(source)
+    lanes = lanes_of(result.type, op)
+    t = convert_type(result.type)
     assert isinstance(t, VectorType)
-    if value.type == t:
-        fn.define(op.vector, value)
-    elif isinstance(value.type, VectorType):
-        if lanes_of(value.type, op) != 1:
-            raise failure(op, f"expected a scalar or one lane, found {op.source.type}")
-        fn.define(op.vector, shuffle(fn, value, fn.poison(value.type), [0] * lanes))
+    if type(value.type) is not VectorType:
+        fn.define(result, splat(fn, value, t))
+    elif value.type == t:
+        fn.define(result, value)
+    elif lanes_of(value.type, op) == 1:
+        fn.define(result, shuffle(fn, value, fn.poison(value.type), [0] * lanes))
     else:
-        fn.define(op.vector, splat(fn, value, t))
+        raise failure(op, f"expected a scalar or one lane, found {source.type}")
 
 
 @converts(vector.ExtractOp)

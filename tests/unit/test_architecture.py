@@ -69,7 +69,7 @@ ALLOWED = {
     "compilation_request": {"interface", "model_forms", "runtime"},
     "compilation": {
         *("cold_compilation", "compilation_request", "interface", "model_forms", "models"),
-        "runtime",
+        *("passes", "runtime"),
     },
     "cold_compilation": {
         *("compilation_request", "frontend", "interface", "loading", "model_forms", "models"),

@@ -25,7 +25,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....glow_dialects import glow_vec
-from ....glow_dialects.creation import create
+from ....glow_dialects.creation import append, create
 from ...llvm.types import dense_attr, element_of, scalar_attr
 from .types import INDEX, vector_type
 
@@ -49,7 +49,8 @@ class Emitter:
     def __init__(self, entry: Block):
         self._entry = entry
         self._block = entry
-        self._constants: dict[tuple[Attribute, object], Operation] = {}
+        self._constants: dict[tuple[int, str], Operation] = {}
+        self._indices: dict[int, SSAValue] = {}
 
     # basics
 
@@ -63,12 +64,12 @@ class Emitter:
     ) -> SSAValue:
         """Appends an operation with one result."""
         new = create(kind, operands, (result,), properties, regions)
-        self._block.add_op(new)
+        append(self._block, new)
         (value,) = new.results
         return value
 
     def add(self, operation: Operation) -> None:
-        self._block.add_op(operation)
+        append(self._block, operation)
 
     def finish(self) -> None:
         """Puts the constants in front of everything else."""
@@ -83,16 +84,24 @@ class Emitter:
 
     def index(self, value: SSAValue | int) -> SSAValue:
         """Returns a number or a loop variable, which may be one, as an index."""
-        return self.constant(INDEX, value) if isinstance(value, int) else value
+        if not isinstance(value, int):
+            return value
+        found = self._indices.get(value)
+        if found is None:
+            found = self._indices[value] = self.constant(INDEX, value)
+        return found
 
     def constant(self, t: Attribute, value: float | Sequence[int | float]) -> SSAValue:
         """Returns a constant scalar or vector of type `t`; one number is repeated in every lane."""
-        # the key has text, because -0.0 equals 0.0 and 1 equals 1.0
-        key = (t, repr(value))
-        if key not in self._constants:
+        # the key has text, because -0.0 equals 0.0 and 1 equals 1.0; the operation keeps `t` alive
+        key = (id(t), repr(value))
+        found = self._constants.get(key)
+        if found is None:
             attribute = _attribute(t, tuple(value) if isinstance(value, Sequence) else value)
-            self._constants[key] = create(arith.ConstantOp, (), (t,), {"value": attribute})
-        return self._constants[key].results[0]
+            found = create(arith.ConstantOp, (), (t,), {"value": attribute})
+            self._constants[key] = found
+        (result,) = found.results
+        return result
 
     # scalars and vectors alike
 
@@ -192,12 +201,12 @@ class Emitter:
             new = create(vector.StoreOp, (value, memory, at), ())
         else:
             new = create(vector.MaskedStoreOp, (memory, at, mask, value), ())
-        self._block.add_op(new)
+        append(self._block, new)
 
     def prefetch(self, memory: SSAValue, at: SSAValue, locality: int = 3) -> None:
         """Starts to load the cache line of an element, which may lie beyond the memory's end."""
         properties = {"locality": scalar_attr(locality, _I32)}
-        self._block.add_op(create(glow_vec.PrefetchOp, (memory, at), (), properties))
+        append(self._block, create(glow_vec.PrefetchOp, (memory, at), (), properties))
 
     # control flow: what the body of a Python loop over these emits is the body of the emitted loop
 

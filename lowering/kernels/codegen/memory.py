@@ -107,12 +107,12 @@ class FlatBuffers:
 
     def at(self, place: Address, offset: int = 0) -> SSAValue:
         """Returns the place, moved by a constant, as an index."""
-        constant = self.emitter.index(place.constant + offset)
+        distance = place.constant + offset
         if place.dynamic is None:
-            return constant
-        if place.constant + offset == 0:
+            return self.emitter.index(distance)
+        if distance == 0:
             return place.dynamic
-        return self.emitter.binary(arith.AddiOp, place.dynamic, constant)
+        return self.emitter.binary(arith.AddiOp, place.dynamic, self.emitter.index(distance))
 
     def load(
         self,

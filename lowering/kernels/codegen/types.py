@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from xdsl.dialects.builtin import (
     FixedBitwidthType,
     IndexType,
@@ -25,11 +23,12 @@ from ....glow_dialects.elements import (
     storage_type,
     strides_of,
 )
+from ....glow_dialects.identity_cache import cached_by_identity
 
 INDEX = IndexType()
 
 
-@cache
+@cached_by_identity
 def memory_type(element: Attribute) -> Attribute:
     """
     Returns the element type of a kernel's memref: i8 for all that has a byte, signless integers,
@@ -41,7 +40,7 @@ def memory_type(element: Attribute) -> Attribute:
     return stored
 
 
-@cache
+@cached_by_identity
 def value_type(element: Attribute) -> Attribute:
     """
     Returns the type of a value in a register: f32 for 16-bit floats, signless integers of 8 bits or
@@ -51,19 +50,19 @@ def value_type(element: Attribute) -> Attribute:
     return computed if computed == i1 else memory_type(computed)
 
 
-@cache
+@cached_by_identity
 def bits(t: Attribute) -> int:
     """Returns the bits of a scalar type; an index has 64."""
     return t.bitwidth if isinstance(t, FixedBitwidthType) else 64
 
 
-@cache
+@cached_by_identity
 def vector_type(t: Attribute, lanes: int) -> Attribute:
     """Returns `t` itself for one lane, else a vector of it."""
     return t if lanes == 1 else VectorType(t, [lanes])
 
 
-@cache
+@cached_by_identity
 def flat_type(element: Attribute, low: int, high: int) -> MemRefType:
     """
     Returns a memref of one dimension that has the elements `low` to `high - 1`, counted from the
@@ -90,6 +89,6 @@ def significant_strides(t: MemRefType) -> tuple[int, ...]:
     return tuple(strides)
 
 
-@cache
+@cached_by_identity
 def computes_in_float(element: Attribute) -> bool:
     return is_float(storage_type(element))

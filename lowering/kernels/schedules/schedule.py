@@ -30,6 +30,7 @@ from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
+from .windows import Window, window_of
 
 
 def choose_schedule(nest: Nest, machine: MachineDescription) -> VectorSchedule:
@@ -183,6 +184,7 @@ class CostModel:
         self.reduced_size = prod(d.size for d in nest.reduced)
         self.unrolled = nest.tabled
         self.copies = prod(d.size for d in self.unrolled)
+        self._windows: dict[Dim | None, Window | None] = {}
         self.maps = nest.reduction.map is not None and len(self.reads) > 2
         # a tile reads one index
         self.indexing = {d for a in nest.index_accesses() for d in a.place.terms}
@@ -200,13 +202,14 @@ class CostModel:
 
     def schedule(self, best: Candidate) -> Reduce:
         nest, (rows, row_lanes) = self.nest, self.rows(best)
+        window = self._window(best.vector)
         return Reduce(
             order=nest.parallel,
             reduced=_reduction_order(nest, best.vector),
             vector=best.vector,
             lanes=best.lanes,
             tile=best.tile,
-            unrolled=self.unrolled,
+            unrolled=self.unrolled if window is None else self.unrolled | {window.loop},
             rows=rows,
             row_lanes=row_lanes,
         )
@@ -219,6 +222,12 @@ class CostModel:
                 continue
             for tile in self._tiles(vector, lanes):
                 yield Candidate(vector, lanes, tile)
+
+    def _window(self, vector: Dim | None) -> Window | None:
+        if vector not in self._windows:
+            window = None if self.chooses else window_of(self.nest, vector, self.machine)
+            self._windows[vector] = window
+        return self._windows[vector]
 
     def _vectors(self) -> Iterator[Dim]:
         for dim in (*self.nest.parallel, *self.nest.reduced):
@@ -241,7 +250,10 @@ class CostModel:
         others = [d for d in self.nest.parallel if d is not vector and d not in self.indexing]
         shared = [d for d in others if any(d not in s for s in self.depends)]
         dims = [vector, *self._largest_unused(shared)]
-        for sizes in product(*(self._sizes(d, lanes if d is vector else 1) for d in dims)):
+        window = self._window(vector)
+        wide = [] if window is None else window.overlapping
+        sizes_of = [self._sizes(d, lanes if d is vector else 1, d in wide) for d in dims]
+        for sizes in product(*sizes_of):
             tile = {d: n for d, n in zip(dims, sizes, strict=True) if n > 1}
             points = prod(sizes)
             if points == 1 or points * (self.nest.weight + self.copies) <= TIMINGS.most_emitted:
@@ -256,9 +268,11 @@ class CostModel:
                 chosen.append(max(reversed(unused), key=lambda d: min(d.size, 8)))
         return chosen[:2]
 
-    def _sizes(self, dim: Dim, unit: int) -> list[int]:
+    def _sizes(self, dim: Dim, unit: int, overlaps: bool) -> list[int]:
         most = max(1, dim.size // unit)
         limit = TIMINGS.most_chosen_tile if self.chooses and unit > 1 else TIMINGS.most_tile
+        if overlaps:
+            limit = self.machine.vector_registers // 2
         sizes = list(range(1, min(most, limit) + 1))
         if dim in self.nest.reduced:
             return [t for t in sizes if t in (1, 2, 4)]
@@ -269,13 +283,18 @@ class CostModel:
         accumulators = prod(tile.values())
         loads, registers = self._loads(candidate)
         spare = 1 if vector is None or accumulators == 1 else 0
-        if accumulators + registers + 1 - spare > self.machine.vector_registers:
+        window = self._window(vector)
+        kept = registers + 1 - spare
+        if window is not None:
+            kept = max(kept, window.kept(tile, lanes))
+        if accumulators + kept > self.machine.vector_registers:
             return inf
         steps = 1.0
         for dim in (*self.nest.parallel, *self.nest.reduced):
             step = tile.get(dim, 1) * (lanes if dim is vector else 1)
             steps *= -(-dim.size // step)
-        cycles = reduction_step(accumulators, loads, self.machine.has_fma)
+        copies = 1 if window is None else window.loop.size
+        cycles = reduction_step(accumulators, loads, self.machine.has_fma, copies)
         if self.chooses:
             cycles += TIMINGS.chosen_step
         return steps * cycles + self._finish(candidate, steps, accumulators)
@@ -319,12 +338,16 @@ class CostModel:
     def _loads(self, candidate: Candidate) -> tuple[float, int]:
         """Returns the loads of a step, and the registers that the loaded vectors need."""
         loads, registers = 0.0, 0
+        window = self._window(candidate.vector)
         for access, depends, convert in zip(self.reads, self.depends, self.convert, strict=True):
             vector = candidate.vector
             count = prod(
                 n for d, n in candidate.tile.items() if d in depends or access.stride(d) != 0
             )
-            loads += count * (load_cost(access, vector, candidate.lanes) + convert)
+            loaded = count
+            if window is not None:
+                loaded = window.loaded(access, candidate.tile, candidate.lanes)
+            loads += loaded * (load_cost(access, vector, candidate.lanes) + convert)
             if self.maps and self.chooses:
                 registers += 1
             elif vector is not None and access.stride(vector) != 0:

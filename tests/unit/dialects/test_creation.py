@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from glow.glow_dialects import glow_vec
 from glow.glow_dialects import llvm_extended as lx
-from glow.glow_dialects.creation import create
+from glow.glow_dialects.creation import append, create
 from xdsl.dialects import arith, llvm, scf
 from xdsl.dialects.builtin import IntegerAttr, f32, i1, i32
 from xdsl.ir import Attribute, Block, Operation, Region
@@ -53,3 +53,17 @@ def test_regions_and_properties_belong_to_the_operation() -> None:
     assert list(made.regions) == regions
     made.properties["more"] = f32
     assert not given
+
+
+def test_appended_operations_are_in_a_block() -> None:
+    block, usual = Block(), Block()
+    made = [create(arith.ConstantOp, (), (i32,), {"value": IntegerAttr(n, i32)}) for n in range(3)]
+    for op in made:
+        append(block, op)
+        usual.add_op(op.clone())
+    assert list(block.ops) == made
+    assert list(reversed(block.ops)) == made[::-1]
+    assert [op.parent for op in made] == [block] * 3
+    assert block.is_structurally_equivalent(usual)
+    made[1].detach()
+    assert list(block.ops) == [made[0], made[2]]

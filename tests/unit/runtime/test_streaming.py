@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 import threading
+import weakref
 
 import glow
 import numpy as np
 import pytest
 from glow.lowering.llvm.translate import translate_functions
+from glow.passes.collector import collect_young, without_garbage_collection
 from glow.runtime import segment_file
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.cpu_compilation import functions_of_objects
@@ -36,6 +39,46 @@ def test_functions_by_themselves_are_those_of_the_whole_stage(threads: int):
     streamed = [name for name in stages if name in ("scheduled", "divided", "kernels", "llvm")]
     assert all(stages.times[name] > 0 for name in ("nests", *streamed))
     assert len(parts) == stages.functions
+
+
+def test_a_part_is_collected_when_its_user_is_done_with_it():
+    module = glow.compile(small_network(3), symbols={"batch": 2}).stages["imported"]
+    stages = Stages(module, CpuBackend().stages())
+    functions: list[weakref.ref[ModuleOp]] = []
+    with without_garbage_collection():
+        for part in stages.by_function("llvm"):
+            functions.append(weakref.ref(part))
+            del part
+            collect_young()
+            assert functions[-1]() is None
+    assert len(functions) == stages.functions
+
+
+_SETTLED = """
+import gc
+from glow.passes.collector import collect_young, settle
+class Node: pass
+gc.disable()
+old = Node()
+old.itself = old
+gc.freeze()
+frozen = gc.get_freeze_count()
+settle()
+assert gc.get_freeze_count() == frozen  # what the process froze itself
+gc.unfreeze()
+settle()
+assert gc.get_freeze_count() == 0
+del old
+collect_young()  # does not look at what is old
+assert any(type(o) is Node for o in gc.get_objects())
+gc.collect()
+assert not any(type(o) is Node for o in gc.get_objects())
+"""
+
+
+def test_settled_objects_are_left_to_whole_collections():
+    # in a process of its own, because it changes the ages of all objects
+    subprocess.run([sys.executable, "-c", _SETTLED], check=True)
 
 
 @pytest.mark.parametrize("option", ["timed", "reports", "sanitize"])
