@@ -43,7 +43,7 @@ from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.dot import pair_rows
 from ..levels import GRAPH
 from .lowerings.precision import cast
-from .pack_weights import packed
+from .panels import packed
 from .rewriting import Build, RuleTable, apply_rules, defining_op
 
 PAIR = 2

@@ -25,7 +25,7 @@ class ReadWhatAnotherKeeps(RewritePattern):
         sizes = shape_of(op.results[0].type)
         if not other.is_before_in_block(op):
             other.detach()
-            rewriter.insert_op(other)
+            rewriter.insert(other)
         parts = SliceOp.of(
             *other.results, starts=[0] * 4, sizes=list(sizes), strides=[1] * len(sizes)
         )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import glow
 import numpy as np
 import pytest
-from glow.passes.graph.pack_weights import all_finite, packed, panel_width, turned
+from glow.passes.graph.pack_weights import all_finite, turned
+from glow.passes.graph.panels import packed, panel_width
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count, parse, run
 from glow.tests.support.seeds import numbered
@@ -122,3 +124,30 @@ def test_skipping_rows_keeps_results(transposed: bool, rng: np.random.Generator)
     run("glow-lower-nodes{backend=none}", module)
     assert not count(module)[name]
     np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("columns", [33, 80, 49])
+def test_matrices_that_loops_read_keep_results(
+    columns: int, transposed: bool, rng: np.random.Generator
+):
+    shape = (columns, 33) if transposed else (33, columns)
+    text = f"""
+    func.func @main(%x: tensor<20x3x33xf32> {{glow.name = "x"}},
+                    %w: tensor<{shape[0]}x{shape[1]}xf32> {{glow.name = "w"}})
+        -> (tensor<20x3x{columns}xf32> {{glow.name = "y"}}) {{
+      %r, %n = glow.loop reads(%x, %w) steps 20
+          : (tensor<20x3x33xf32>, tensor<{shape[0]}x{shape[1]}xf32>)
+          -> (tensor<20x3x{columns}xf32>, tensor<i32>) {{
+      ^bb0(%i: tensor<i64>, %0: tensor<20x3x33xf32>, %1: tensor<{shape[0]}x{shape[1]}xf32>):
+        %2 = glow.gather %0, %i axis 0 : (tensor<20x3x33xf32>, tensor<i64>) -> tensor<3x33xf32>
+        %3 = glow.matmul %2, %1 transpose_rhs {str(transposed).lower()}
+            : (tensor<3x33xf32>, tensor<{shape[0]}x{shape[1]}xf32>) -> tensor<3x{columns}xf32>
+        glow.yield %3 : tensor<3x{columns}xf32>
+      }}
+      func.return %r : tensor<20x3x{columns}xf32>
+    }}"""
+    x = rng.standard_normal((20, 3, 33)).astype(np.float32)
+    w = rng.standard_normal(shape).astype(np.float32)
+    (found,) = glow.compile(parse(text)).run(None, {"x": x, "w": w})
+    np.testing.assert_allclose(found, x @ (w.T if transposed else w), rtol=1e-5, atol=1e-5)
