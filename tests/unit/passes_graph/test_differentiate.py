@@ -177,6 +177,38 @@ def test_compiled_gradients_of_a_network() -> None:
         np.testing.assert_allclose(value, expected[info.name], rtol=1e-4, atol=1e-4 * scale)
 
 
+@pytest.mark.parametrize("mode", ["vjp", "jvp"])
+@pytest.mark.parametrize("p", [2, 3, None])
+def test_norms_of_zeros_have_no_derivative(p: int | None, mode: str) -> None:
+    """The derivative of a root is infinite at 0, but a norm has its minimum there."""
+    if p is None:
+        text = """%s = glow.mul %x, %x
+                : (tensor<1x1x2x5xf64>, tensor<1x1x2x5xf64>) -> tensor<1x1x2x5xf64>
+            %t = glow.reduce_sum %s axes [3] : (tensor<1x1x2x5xf64>) -> tensor<1x1x2xf64>
+            %q = glow.sqrt %t : (tensor<1x1x2xf64>) -> tensor<1x1x2xf64>
+            %r = glow.reshape %q : (tensor<1x1x2xf64>) -> tensor<1x1x2x1xf64>"""
+    else:
+        text = f"""%r = glow.lp_pool %x kernel [1, 5] p {p}
+            : (tensor<1x1x2x5xf64>) -> tensor<1x1x2x1xf64>"""
+    module = parse(f"""
+        func.func @main(%x: tensor<1x1x2x5xf64> {{glow.name = "x"}})
+            -> (tensor<1x1x2x1xf64> {{glow.name = "out"}}) {{
+          {text}
+          func.return %r : tensor<1x1x2x1xf64>
+        }}""")
+    x = np.zeros((1, 1, 2, 5))
+    x[..., 1, :] = generator().uniform(0.1, 1, 5)
+    power = p or 2
+    wanted = (x / np.maximum((x**power).sum(-1, keepdims=True) ** (1 / power), 1e-9)) ** (power - 1)
+    if mode == "jvp":
+        found = run(differentiated(module, mode=mode), {"x": x, "tangent.x": np.ones(x.shape)})
+        np.testing.assert_allclose(found["tangent.out"], wanted.sum(-1, keepdims=True), rtol=1e-9)
+    else:
+        seed = np.ones((1, 1, 2, 1))
+        found = run(differentiated(module, seed=True), {"x": x, "seed.out": seed})
+        np.testing.assert_allclose(found["grad.x"], wanted, rtol=1e-9)
+
+
 @pytest.mark.parametrize("case", ["lstm", "lstm_input_forget", "gru", "gru_reset_after", "rnn"])
 def test_recurrent_layers_are_computed_once(case: str) -> None:
     """A compiled gradient has one layer, which keeps what the backward pass reads."""
