@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...glow_dialects.glow.shape import PadOp, TransposeOp
+from ...glow_dialects.glow.shape import PadOp, SliceOp, TransposeOp
 from ...glow_dialects.operator import shape_of
 from .rewriting import Build
 
@@ -46,3 +46,20 @@ def panels(matrix: SSAValue, turned: bool, width: int, build: Build) -> SSAValue
     parts = [*shape[:columns], count, width, *shape[columns + 1 :]]
     order = [0, 2, 1] if turned else [1, 0, 2]
     return build(TransposeOp, build.reshape(matrix, parts), permutation=order)
+
+
+def paired_panels(matrix: SSAValue, columns: int, lanes: int, build: Build) -> SSAValue:
+    """
+    Returns the first columns of panels [P, K, C] as panels of one vector with rows in pairs,
+    [ceil(columns / lanes), K / 2, lanes, 2]. C is a multiple of `lanes`.
+    """
+    count, inner, width = shape_of(matrix.type)
+    vectors = width // lanes
+    split = build.reshape(matrix, [count, inner // 2, 2, vectors, lanes])
+    turned = build(TransposeOp, split, permutation=[0, 3, 1, 4, 2])
+    single = build.reshape(turned, [count * vectors, inner // 2, lanes, 2])
+    used = -(-columns // lanes)
+    if used == count * vectors:
+        return single
+    sizes = [used, inner // 2, lanes, 2]
+    return build(SliceOp, single, starts=[0] * 4, sizes=sizes, strides=[1] * 4)

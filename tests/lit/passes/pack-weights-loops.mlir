@@ -15,8 +15,8 @@ func.func @read(%x: tensor<3x10xf32>, %w: tensor<10x10xf32>) -> tensor<3x10xf32>
 // CHECK-NEXT:   %[[p:.*]] = glow.pad %w high [2, 0]
 // CHECK-NEXT:   %[[s:.*]] = glow.reshape %[[p]] : (tensor<12x10xf32>) -> tensor<3x4x10xf32>
 // CHECK-NEXT:   %[[t:.*]] = glow.transpose %[[s]] permutation [0, 2, 1] : (tensor<3x4x10xf32>) -> tensor<3x10x4xf32>
-// CHECK-NEXT:   glow.loop carries(%x) reads(%w, %[[t]])
-// CHECK-NEXT:   ^bb0(%i: tensor<i64>, %{{.*}}: tensor<3x10xf32>, %{{.*}}: tensor<10x10xf32>, %[[a:.*]]: tensor<3x10x4xf32>):
+// CHECK-NEXT:   glow.loop carries(%x) reads(%[[t]])
+// CHECK-NEXT:   ^bb0(%i: tensor<i64>, %{{.*}}: tensor<3x10xf32>, %[[a:.*]]: tensor<3x10x4xf32>):
 // CHECK-NEXT:     glow_cpu.packed_matmul %{{.*}}, %[[a]] columns 10
 
 // -----

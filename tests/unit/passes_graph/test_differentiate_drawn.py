@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from glow.glow_dialects.elements import is_float
@@ -11,7 +13,7 @@ from glow.glow_dialects.operator import element_of, shape_of, with_shape
 from glow.glow_dialects.quant import QuantizedType
 from glow.passes.graph.adjoints import ADJOINTS
 from glow.semantics import make_constant
-from glow.tests.support.derivatives import check_derivatives, run
+from glow.tests.support.derivatives import NotSmoothError, check_derivatives, run
 from glow.tests.support.drawn_graph import DrawnGraph, Refused
 from glow.tests.support.fuzzing import OPERATORS, node_of
 from glow.tests.support.seeds import numbered
@@ -104,6 +106,7 @@ def test_derivatives_of_random_nodes(operator: type[Node], seed: int) -> None:
         g = DrawnGraph(lambda low, high: int(rng.integers(low, high, endpoint=True)))
         found = _suitable(g, operator)
         if found is not None:
-            check_derivatives(*found)
-            return
+            with suppress(NotSmoothError):
+                check_derivatives(*found)
+                return
     raise AssertionError(f"no suitable node of {operator.name} in {_ATTEMPTS} attempts")
