@@ -34,6 +34,7 @@ from .glow.normalization import (
     SoftmaxOp,
 )
 from .glow.quantization import StorageCastOp
+from .glow.recurrent import Recurrent
 from .glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from .glow.structured import Structured
 from .glow.transposed import TransposedConvolutionOp
@@ -191,6 +192,12 @@ def _transposed(call: Call) -> int:
 @products(SparseVectorMatMulOp)
 def _packed(call: Call) -> int:
     return _elements(call.results[0]) * call.shape(0)[-1]
+
+
+@products(Recurrent)
+def _recurrent(call: Call) -> int:
+    """Counts the products of the states before all steps with the weights of the gates."""
+    return _elements(call.operands[0]) * call.shape(1)[0]
 
 
 @products(WinogradConvolutionOp, DotWinogradConvolutionOp)

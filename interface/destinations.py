@@ -46,6 +46,8 @@ def expect_own_memory(
     Raises InputError if memory for an output is also that of an input or other output. That of
     a state may be the array of its input.
     """
+    if not _share_memory(signature, memory, inputs):
+        return
     for o, array in enumerate(memory):
         for other, info in (
             *zip(inputs, signature.inputs, strict=False),
@@ -57,6 +59,33 @@ def expect_own_memory(
                     f"output {signature.outputs[o].name!r}: expected memory of its own, found that "
                     f"of {info.name!r}"
                 )
+
+
+def _share_memory(
+    signature: Signature, memory: Sequence[np.ndarray], inputs: Sequence[np.ndarray]
+) -> bool:
+    """
+    Returns whether memory for an output is also that of an input, which is not its state, or of
+    another output. All arrays are visited once, in the order of their addresses.
+    """
+    spans = [(*_span(array), True) for array in memory]
+    for array, info in zip(inputs, signature.inputs, strict=False):
+        if info.state is None or memory[info.state] is not array:
+            spans.append((*_span(array), False))
+    end_of_outputs = end_of_all = 0
+    for start, end, is_output in sorted(spans):
+        if start < (end_of_all if is_output else end_of_outputs) and start < end:
+            return True
+        end_of_all = max(end_of_all, end)
+        if is_output:
+            end_of_outputs = max(end_of_outputs, end)
+    return False
+
+
+def _span(array: np.ndarray) -> tuple[int, int]:
+    """Returns the addresses of the first byte of a contiguous array and of the one behind it."""
+    start = array.__array_interface__["data"][0]
+    return start, start + array.nbytes
 
 
 def copy_results(

@@ -39,6 +39,7 @@ from ..glow_dialects.python_values import to_attribute
 from ..passes.graph.adjoints import Parameter as Differentiated
 from ..passes.graph.adjoints import gradients
 from ..passes.graph.rewriting import Build
+from ..passes.graph.states import set_named_states
 from ..semantics.arrays import element_type, interface_dtype, make_constant
 
 if TYPE_CHECKING:
@@ -213,8 +214,16 @@ class Graph(Build):
             raise GlowError(f"{text}: {problem}") from None
         return self.node(GenericOp, *operands, result_types=[result], **properties)
 
-    def finish(self, outputs: Mapping[str, Tensor], name: str = "main") -> ModuleOp:
-        """Returns the module of the function with these outputs."""
+    def finish(
+        self,
+        outputs: Mapping[str, Tensor],
+        name: str = "main",
+        states: Mapping[str, str] | None = None,
+    ) -> ModuleOp:
+        """
+        Returns the module of the function with these outputs. `states` are inputs that keep a value
+        between calls, by name, with the outputs that are their next values.
+        """
         values = [t.value for t in outputs.values()]
         self.block.add_op(func.ReturnOp(*values))
         function = func.FuncOp(
@@ -225,6 +234,8 @@ class Graph(Build):
             res_attrs=_named(outputs),
         )
         function.attributes["glow.model"] = StringAttr(name)
+        if states:
+            set_named_states(function, states)
         return ModuleOp([function])
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..glow_dialects.glow.recurrent import GruOp, LstmOp, RnnOp
-from ..glow_dialects.operator import Call
+from ..glow_dialects.glow.recurrent import GruOp, LstmOp, Recurrent, RnnOp
+from ..glow_dialects.operator import Call, shape_of
 from ..glow_dialects.scalar import Expr, fold
 from .numpy_algebra import NumpyAlgebra
 from .registry import meaning, wide
 
 Step = Callable[[np.ndarray, np.ndarray], "list[np.ndarray]"]
-"""The next states, of the input and the last states [S, B, H]."""
+"""All parts of the result after a step, of the input and the last states [S, B, H]."""
 
 
 def _value(call: Call, expr: Expr, *arrays: np.ndarray) -> np.ndarray:
@@ -23,18 +23,25 @@ def _value(call: Call, expr: Expr, *arrays: np.ndarray) -> np.ndarray:
 def _run(
     call: Call, x: np.ndarray, initial: np.ndarray, mask: tuple[np.ndarray, ...], step: Step
 ) -> np.ndarray:
-    """Returns the states before the first step and after each."""
-    steps, backwards = len(x), call.get("reverse")
-    states = np.empty((len(initial), steps + 1, *initial.shape[1:]), x.dtype)
-    states[:, steps if backwards else 0] = last = wide(initial)
+    """Returns the states before the first step and after each, and what the layer keeps."""
+    steps, backwards, count = len(x), call.get("reverse"), len(initial)
+    result = np.zeros(shape_of(call.results[0]), x.dtype)
+    result[:count, steps if backwards else 0] = last = wide(initial)
     for t in reversed(range(steps)) if backwards else range(steps):
         new = np.stack(step(x[t], last))
         if mask:
-            new = np.where(mask[0][t][:, None], new, last)
+            new[:count] = np.where(mask[0][t][:, None], new[:count], last)
         # each state is rounded to its type
         narrow = new.astype(initial.dtype)
-        states[:, t if backwards else t + 1] = last = wide(narrow)
-    return states
+        result[:, t if backwards else t + 1] = wide(narrow)
+        last = wide(narrow[:count])
+    return result
+
+
+def _parts(call: Call, *given: np.ndarray) -> list[np.ndarray]:
+    """Returns all parts of the result after a step, of the arguments of the cell."""
+    assert issubclass(call.operator, Recurrent)
+    return [_value(call, e, *given) for e in call.operator.written(call)]
 
 
 @meaning(LstmOp)
@@ -46,12 +53,11 @@ def lstm(
     peepholes: np.ndarray,
     *mask: np.ndarray,
 ) -> np.ndarray:
-    hidden, cell = LstmOp.cell(call)
     p = list(wide(peepholes))
 
     def step(x: np.ndarray, last: np.ndarray) -> list[np.ndarray]:
         gates = np.split(x + last[0] @ wide(weights), 4, axis=-1)
-        return [_value(call, e, *gates, last[1], *p) for e in (hidden, cell)]
+        return _parts(call, *gates, last[1], *p)
 
     return _run(call, wide(x), initial, mask, step)
 
@@ -74,7 +80,7 @@ def gru(
         left = state if after else _value(call, GruOp.reset(call), r, state)
         product = left @ w[:, 2 * n :]
         given = (product, z, r, x[:, 2 * n :], wide(bias)[0], state)
-        return [_value(call, GruOp.cell(call), *given)]
+        return _parts(call, *given)
 
     return _run(call, wide(x), initial, mask, step)
 
@@ -84,6 +90,6 @@ def rnn(
     call: Call, x: np.ndarray, weights: np.ndarray, initial: np.ndarray, *mask: np.ndarray
 ) -> np.ndarray:
     def step(x: np.ndarray, last: np.ndarray) -> list[np.ndarray]:
-        return [_value(call, RnnOp.cell(call), last[0] @ wide(weights), x)]
+        return _parts(call, last[0] @ wide(weights), x)
 
     return _run(call, wide(x), initial, mask, step)

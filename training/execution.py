@@ -1,4 +1,4 @@
-"""Runs the programs of a training on arrays that they read and write in turns."""
+"""Runs the programs of a training on the arrays of its state."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Execution:
     """
     The compiled programs of a training, and its state.
 
-    A step reads one array of each state and writes another one, and then the two change places, so
-    that nothing is copied.
+    A program changes its states in place. Other new values, such as first sums of gradients, are in
+    arrays of their own until `accept`; then the two change places, so that nothing is copied.
     """
 
     def __init__(self, state: Callable[[], Mapping[str, np.ndarray]], options: Mapping[str, Any]):
@@ -110,12 +110,17 @@ class Execution:
         complete: Callable[[str, np.ndarray], object] | None = None,
     ) -> Mapping[str, np.ndarray]:
         """
-        Runs a program. Returns its outputs; the new state counts only after `accept`. Calls
-        `complete` with the name and the memory of each output that the program needs no more.
+        Runs a program, which changes its states. Returns its outputs; those that are no states
+        count only after `accept`. Calls `complete` with the name and the memory of each output that
+        the program needs no more.
         """
         outputs: dict[str, np.ndarray] = {}
+        states = _states(model)
         for info in model.get_outputs():
             name = info.name.removeprefix(NEW)
+            if info.name in states:
+                outputs[info.name] = self.arrays[name]
+                continue
             if name not in self._spare:
                 self._spare[name] = np.empty(info.shape, info.dtype)
             outputs[info.name] = self._spare[name]
@@ -126,14 +131,21 @@ class Execution:
         return outputs
 
     def accept(self, model: CompiledModel) -> None:
-        """Makes what the last run wrote the state."""
+        """Makes what the last run wrote besides its states the state."""
+        states = _states(model)
         for info in model.get_outputs():
-            if info.name.startswith(NEW):
+            if info.name.startswith(NEW) and info.name not in states:
                 name = info.name.removeprefix(NEW)
                 written, old = self._spare.pop(name), self.arrays.get(name)
                 self.arrays[name] = written
                 if old is not None:
                     self._spare[name] = old
+
+
+def _states(model: CompiledModel) -> set[str]:
+    """Returns the names of the outputs that are the next values of states."""
+    outputs = model.get_outputs()
+    return {outputs[i.state].name for i in model.get_inputs() if i.state is not None}
 
 
 def examples(batch: Batch) -> int:

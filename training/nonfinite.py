@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from ..glow_dialects.elements import is_float
 from ..glow_dialects.glow.base import Node
 from ..glow_dialects.operator import element_of
+from ..passes.graph.states import without_states
 from ..runtime.interpreter import interpret
 from ..runtime.signature import main_function
 
@@ -86,6 +87,7 @@ def _with_all_results(module: ModuleOp) -> tuple[ModuleOp, list[SSAValue]]:
         if is_float(element_of(result.type))
     ]
     end.operands = values
+    without_states(function)
     function.update_function_type()
     function.properties.pop("res_attrs", None)
     return module, values

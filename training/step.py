@@ -3,7 +3,8 @@ The programs of training: one step, one part of a step, an update alone, and eva
 
 A step is one function. Its inputs are a batch, the numbers of the optimizer, and the state:
 parameters and what the optimizer keeps. Its outputs are the loss and the new state. Passes see
-forward pass, backward pass and update together.
+forward pass, backward pass and update together, and the program changes the state in place. If the
+loss is not finite, the new state is the old one, to the bit.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..errors import GlowError
 from ..glow_dialects.elements import is_float
-from ..nn.tensor import Graph, Spec, Tensor
+from ..glow_dialects.glow.arithmetic import AbsOp
+from ..glow_dialects.glow.logic import LessOp, SelectOp
+from ..nn.tensor import Graph, Spec, Tensor, elementwise
 from .networks import Network
 from .optimizers import Optimizer
 
@@ -88,7 +91,10 @@ class Programs:
         else:
             found |= {NEW + GRADIENT + name: g for name, g in gradients.items()}
         found |= {NEW + name: value for name, value in graph.updates.items()}
-        return graph.finish(found, "training step")
+        if kind.shared:  # whether all processes have a finite loss is known only after the step
+            return graph.finish(found, "training step")
+        found = _kept_unless_finite(loss, found)
+        return graph.finish(found, "training step", _states(graph, found))
 
     def update(self) -> ModuleOp:
         """Returns the graph of an update by gradients that are inputs."""
@@ -97,7 +103,8 @@ class Programs:
             array = self.network.values[name]
             graph.parameters[name] = graph.input(name, array)
             gradients[name] = graph.input(GRADIENT + name, array)
-        return graph.finish(self._updated(graph, gradients), "update")
+        found = self._updated(graph, gradients)
+        return graph.finish(found, "update", _states(graph, found))
 
     def evaluation(
         self,
@@ -175,6 +182,23 @@ class Programs:
             found[NEW + name] = value
             found |= {f"{NEW}{key}.{name}": tensor for key, tensor in new.items()}
         return found
+
+
+def _states(graph: Graph, outputs: Mapping[str, Tensor]) -> dict[str, str]:
+    """Returns the inputs whose new values are outputs, with the names of these outputs."""
+    return {name: NEW + name for name in graph.inputs if NEW + name in outputs}
+
+
+def _kept_unless_finite(loss: Tensor, outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Returns outputs whose new values are the old ones if the loss is not finite."""
+    inputs = loss.graph.inputs
+    finite = elementwise(LessOp, elementwise(AbsOp, loss.reshape()), float("inf"))
+    found = dict(outputs)
+    for name, new in outputs.items():
+        old = inputs.get(name.removeprefix(NEW))
+        if name.startswith(NEW) and old is not None:
+            found[name] = elementwise(SelectOp, finite, new, old)
+    return found
 
 
 def random_state(seed: int, step: int) -> np.ndarray:

@@ -21,6 +21,7 @@ from ..nn.tensor import Described, Graph, Tensor
 from .checkpoint import read_checkpoint, write_checkpoint
 from .data import Batch, Dataset, batches_of
 from .execution import Execution, examples, reporting, with_precision
+from .interrupts import uninterrupted
 from .networks import frozen, network_of
 from .nonfinite import first_nonfinite
 from .optimizers import Optimizer
@@ -193,9 +194,7 @@ class Trainer:
         batches = islice(batches_of(dataset, self.epoch), self._batch, None)
         with bar.epoch(self.epoch, self._batch) as show:
             while len(group := list(islice(batches, accumulate))) == accumulate:
-                found = self.train_step(group)
-                losses += found
-                self._batch += accumulate
+                losses += (found := self._step(group, accumulate))
                 if page is not None:
                     page.add_step(self.step, found, self._rate())
                     page.batch = group[-1]
@@ -257,8 +256,13 @@ class Trainer:
     def train_step(self, batches: Sequence[Batch]) -> list[float]:
         """
         Does one step with the mean gradient of some batches. Returns their losses. Raises GlowError
-        if one is not finite.
+        if one is not finite. An interrupt (Ctrl-C) waits for the end of a program, so that state
+        and number of steps fit each other.
         """
+        return self._step(batches, 0)
+
+    def _step(self, batches: Sequence[Batch], of_epoch: int) -> list[float]:
+        """Does one step, which takes a number of batches of the epoch."""
         numbers = self._numbers()
         others, losses = self._processes, list[float]()
         reports = {} if others is None else self._reports
@@ -274,8 +278,11 @@ class Trainer:
             graph, model = self._execution.program(kind, batch, make, kind, **reports)
             feed = self._execution.feed(model, batch, {**numbers, **given})
             sums = others.sums(self._summed) if last and others is not None else None
-            outputs = self._execution.run(model, feed, None if sums is None else sums.add)
-            loss = float(outputs[LOSS])
+            with uninterrupted():
+                outputs = self._execution.run(model, feed, None if sums is None else sums.add)
+                loss = float(outputs[LOSS])
+                if kind.updates and np.isfinite(loss):
+                    self._count(of_epoch)
             losses.append(loss if others is None else float(others.total([loss * share])[0]))
             if sums is not None:
                 sums.finish()
@@ -290,12 +297,16 @@ class Trainer:
                 )
             self._execution.accept(model)
         if others is not None:
-            self._update(others, numbers)
-        self.step += 1
+            self._update(others, numbers, of_epoch)
         return losses
 
-    def _update(self, others: Processes, numbers: Mapping[str, np.ndarray]) -> None:
-        """Updates parameters by the sums of the gradients of all processes."""
+    def _count(self, of_epoch: int) -> None:
+        """Counts a step, which took a number of batches of the epoch."""
+        self.step += 1
+        self._batch += of_epoch
+
+    def _update(self, others: Processes, numbers: Mapping[str, np.ndarray], of_epoch: int) -> None:
+        """Updates parameters by the sums of all processes' gradients, and counts the step."""
         arrays = self._execution.arrays
         changed = [arrays[name] for name in sorted(self.network.updated)]
         others.add_up(changed)
@@ -303,8 +314,10 @@ class Trainer:
             array /= others.count
         nothing: Batch = ((), ())
         _, model = self._execution.program("update", nothing, lambda *_: self._graphs.update())
-        self._execution.run(model, self._execution.feed(model, nothing, numbers))
-        self._execution.accept(model)
+        feed = self._execution.feed(model, nothing, numbers)
+        with uninterrupted():
+            self._execution.run(model, feed)
+            self._count(of_epoch)
 
     def evaluate(
         self, dataset: Dataset, metrics: Mapping[str, Loss] | None = None

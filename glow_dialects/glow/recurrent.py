@@ -10,6 +10,10 @@ is not taken leaves the state as it is.
 
 `activations` names the functions of the cell as ONNX does, with their parameters in brackets.
 `clip`, unless it is 0, limits what they are given.
+
+With `keeps`, the result has a further part for each gate: what depends on a product with the
+weights in each step, in the rows of the states after the step, and zeros beside the states before
+the first step. The backward pass reads these instead of computing the products again.
 """
 
 from __future__ import annotations
@@ -105,6 +109,21 @@ class Recurrent(Node, abc.ABC):
         return [lambda x, f=f: f(maximum(-clip, minimum(clip, x))) for f in found]
 
     @classmethod
+    @abc.abstractmethod
+    def cell(cls, call: Call) -> Sequence[Expr]:
+        """Returns the next states, of what the gates are given, last states, and parameters."""
+
+    @classmethod
+    @abc.abstractmethod
+    def kept(cls) -> Sequence[Expr]:
+        """Returns what depends on products with the weights, of the arguments of `cell`."""
+
+    @classmethod
+    def written(cls, call: Call) -> Sequence[Expr]:
+        """Returns all parts of the result after a step, of the arguments of `cell`."""
+        return [*cls.cell(call), *(cls.kept() if call.get("keeps") else ())]
+
+    @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         expect_float(call)
         steps, batch, width = expect_rank(call, 0, 3, "an input")
@@ -133,7 +152,8 @@ class Recurrent(Node, abc.ABC):
             if call.element(fixed) != i1:
                 raise call.fail(f"expected a mask of i1, found {call.operands[fixed]}")
         cls.functions(call)
-        return (with_shape(call.element(0), [cls.STATES, steps + 1, batch, hidden]),)
+        parts = cls.STATES + (cls.GATES if call.get("keeps") else 0)
+        return (with_shape(call.element(0), [parts, steps + 1, batch, hidden]),)
 
 
 @irdl_op_definition
@@ -167,10 +187,11 @@ class LstmOp(Recurrent):
     clip = prop_def(FloatAttr, default_value=_NO_CLIP)
     input_forget = prop_def(_FLAG, default_value=_FALSE)
     reverse = prop_def(_FLAG, default_value=_FALSE)
+    keeps = prop_def(_FLAG, default_value=_FALSE)
     result = result_def(TensorType)
 
     @classmethod
-    def cell(cls, call: Call) -> tuple[Expr, Expr]:
+    def cell(cls, call: Call) -> Sequence[Expr]:
         """
         Returns the next hidden state and cell, of what the gates i, o, f, c are given, the last
         cell, and the peepholes of i, o, f.
@@ -181,6 +202,10 @@ class LstmOp(Recurrent):
         kept = 1.0 - i if call.get("input_forget") else f(forget + pf * last)
         cell = kept * last + i * g(c)
         return f(o + po * cell) * h(cell), cell
+
+    @classmethod
+    def kept(cls) -> Sequence[Expr]:
+        return arguments(8)[:4]
 
 
 @irdl_op_definition
@@ -215,6 +240,7 @@ class GruOp(Recurrent):
     clip = prop_def(FloatAttr, default_value=_NO_CLIP)
     reset_after = prop_def(_FLAG, default_value=_FALSE)
     reverse = prop_def(_FLAG, default_value=_FALSE)
+    keeps = prop_def(_FLAG, default_value=_FALSE)
     result = result_def(TensorType)
 
     @classmethod
@@ -227,7 +253,7 @@ class GruOp(Recurrent):
         return f(r) * last
 
     @classmethod
-    def cell(cls, call: Call) -> Expr:
+    def cell(cls, call: Call) -> Sequence[Expr]:
         """
         Returns the next state, of the product for h, what z, r and h are given, the bias, and the
         last state.
@@ -237,7 +263,11 @@ class GruOp(Recurrent):
         added = product + bias
         update = f(z)
         new = g(h + f(r) * added if call.get("reset_after") else h + added)
-        return (1.0 - update) * new + update * last
+        return [(1.0 - update) * new + update * last]
+
+    @classmethod
+    def kept(cls) -> Sequence[Expr]:
+        return arguments(6)[:3]
 
 
 @irdl_op_definition
@@ -266,11 +296,16 @@ class RnnOp(Recurrent):
     activations = prop_def(StringAttr, default_value=StringAttr("Tanh"))
     clip = prop_def(FloatAttr, default_value=_NO_CLIP)
     reverse = prop_def(_FLAG, default_value=_FALSE)
+    keeps = prop_def(_FLAG, default_value=_FALSE)
     result = result_def(TensorType)
 
     @classmethod
-    def cell(cls, call: Call) -> Expr:
+    def cell(cls, call: Call) -> Sequence[Expr]:
         """Returns the next state, of the product of the last one, and the input."""
         (f,) = cls.functions(call)
+        return [f(total) for total in cls.kept()]
+
+    @classmethod
+    def kept(cls) -> Sequence[Expr]:
         product, x = arguments(2)
-        return f(product + x)
+        return [product + x]

@@ -9,7 +9,8 @@ convolution.
 
 Of products of matrices that are computed, as in training (Micikevicius et al. 2018, "Mixed
 precision training"), the kernel rounds both and puts them in pairs in each run. A cost model
-decides whether that is faster than the product in f32.
+decides whether that is faster than the product in f32. A matrix that a loop of many steps reads is
+rounded and put in pairs once, before the loop.
 
 Winograd convolutions, convolutions of few channels, depthwise ones, and those whose filter is
 computed stay as they are. `glow-choose-convolutions` makes products of matrices of the last kind
@@ -28,6 +29,7 @@ from xdsl.passes import ModulePass
 
 from ...glow_dialects.costs import repays_rounding
 from ...glow_dialects.glow.arithmetic import AddOp
+from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
@@ -42,8 +44,9 @@ from ...glow_dialects.python_values import to_python
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.dot import pair_rows
 from ..levels import GRAPH
+from .loop_panels import Product, repack_before_loops
 from .lowerings.precision import cast
-from .pack_weights import packed
+from .panels import packed, paired_panels
 from .rewriting import Build, RuleTable, apply_rules, defining_op
 
 PAIR = 2
@@ -113,6 +116,19 @@ class _Rules:
         w.name_hint = weights.name_hint
         return build(DotMatMulOp, rounded(build, node.input), w, columns=columns)
 
+    def in_loop(
+        self, node: Node, matrix: SSAValue, build: Build
+    ) -> tuple[SSAValue, Product] | None:
+        """Returns a matrix that a loop reads in pairs of bf16, and the product with it."""
+        if not isinstance(node, PackedMatMulOp) or element_of(matrix.type) != f32:
+            return None
+        _, inner, width = shape_of(matrix.type)
+        if inner % PAIR or width % self.lanes:
+            return None
+        columns, x = node.columns.value.data, node.input
+        made = paired_panels(cast(build, matrix, bf16), columns, self.lanes, build)
+        return made, lambda w, body: body(DotMatMulOp, rounded(body, x), w, columns=columns)
+
     def matrices(self, node: MatMulOp, build: Build) -> SSAValue | None:
         """Returns the product of matrices, which its kernel packs, if that is faster."""
         turned = node.transpose_lhs.value.data != 0, node.transpose_rhs.value.data != 0
@@ -142,4 +158,6 @@ class DemoteProductsToBf16Pass(ModulePass):
     level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op, _Rules(machine_of(op)).table)
+        rules = _Rules(machine_of(op))
+        apply_rules(op, rules.table)
+        repack_before_loops(op, rules.in_loop)

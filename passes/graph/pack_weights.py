@@ -17,6 +17,8 @@ Products of narrow integers become `glow_cpu.dot_matmul`, with rows of the matri
 as the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8
 are multiplied as u8 that are larger by 128, and the difference is subtracted.
 
+A matrix that a loop of many steps reads is packed before the loop (`loop_panels`).
+
 Weights of a few bits (`glow.block_quantized_matmul`) stay packed, as words of 32 bits in panels of
 their columns: `glow_cpu.packed_block_quantized_matmul`.
 
@@ -58,7 +60,9 @@ from ...semantics.arrays import constant_array, constant_reader, lazy_constant, 
 from ...semantics.dot import group_rows
 from ..levels import GRAPH
 from .layouts.quads import are_factors
+from .loop_panels import pack_before_loops
 from .narrow_panels import packed_product
+from .panels import packed, panel_width
 from .rewriting import Build, RuleTable, apply_rules, defining_op, is_constant
 from .zeros import is_rectified
 
@@ -67,29 +71,6 @@ _CHECKED = 1 << 16
 _TURNED_ROWS = 64
 _FEW_VECTORS = 2
 """A product of one row reads the matrix unpacked if its columns fill fewer vectors than this."""
-
-
-def panel_width(columns: int, lanes: int, vectors: int) -> int:
-    """
-    Returns the number of columns of a panel: a multiple of `lanes`, at most `vectors` times that,
-    and no more than it takes for all panels to be about equally full.
-    """
-    panels = -(-columns // (lanes * vectors))
-    return -(-columns // (panels * lanes)) * lanes
-
-
-def packed(matrix: np.ndarray, width: int) -> np.ndarray:
-    """
-    Returns a matrix [K, N] as panels [ceil(N / width), K, width], with zeros after the last column.
-    """
-    inner, columns = matrix.shape
-    panels = -(-columns // width)
-    result = np.zeros((panels, inner, width), matrix.dtype)
-    full = columns // width
-    result[:full] = matrix[:, : full * width].reshape(inner, full, width).transpose(1, 0, 2)
-    if full < panels:
-        result[full, :, : columns - full * width] = matrix[:, full * width :]
-    return result
 
 
 def turn(matrix: np.ndarray, result: np.ndarray) -> None:
@@ -311,10 +292,12 @@ def reshape_of_product(node: ReshapeOp, build: Build) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class PackWeightsPass(ModulePass):
-    """Pack the constant matrices of products."""
+    """Pack the constant matrices of products, and those of products in loops."""
 
     name = "glow-pack-weights"
     level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op, _Rules(machine_of(op)).table)
+        machine = machine_of(op)
+        apply_rules(op, _Rules(machine).table)
+        pack_before_loops(op, machine)

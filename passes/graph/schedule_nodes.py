@@ -13,6 +13,9 @@ order is among them, so the result is never worse:
 - *greedy*: repeatedly the node that changes the memory in use by the least, where of equals the one
   whose operands were made last comes first.
 
+The new value of a state is computed after all nodes that read the old one, where that is possible:
+then it is computed in the place of the old one, and no copy of it is needed.
+
 The simulation counts as follows. A node allocates its results and frees the operands that it uses
 last. A data-parallel node can overwrite an operand that dies and is as large as its result.
 Constants and arguments lie outside the arena, as do results of the function. Reshapes, slices and
@@ -21,8 +24,8 @@ broadcasts are views: they cost nothing and keep their operand alive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from xdsl.context import Context
@@ -40,6 +43,7 @@ from ...glow_dialects.glow.control import bodies_within
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ..levels import GRAPH
 from ..visited_operation import each
+from .states import states_of
 
 VIEWS = (ReshapeOp, BroadcastOp, SliceOp)
 
@@ -52,7 +56,7 @@ class Task:
     """Buffers, each once. Those of constants and arguments are left out."""
     results: tuple[int, ...]
     after: tuple[int, ...]
-    """The tasks that make the operands, each once."""
+    """The tasks that make the operands, or that read what this one overwrites, each once."""
     in_place: bool
     """Whether the result can take the place of an operand that dies."""
 
@@ -77,15 +81,23 @@ class _Reader:
     problem: Problem = field(default_factory=Problem)
     buffer_of: dict[SSAValue, int] = field(default_factory=dict)
     task_of: dict[SSAValue, int] = field(default_factory=dict)
+    argument_of: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    """The arguments, and views of them."""
+    readers: dict[SSAValue, list[int]] = field(default_factory=dict)
+    """The tasks that read each argument."""
 
     def add(self, op: Operation) -> None:
         problem = self.problem
         operands = dict.fromkeys(self.buffer_of[v] for v in op.operands if v in self.buffer_of)
         after = dict.fromkeys(self.task_of[v] for v in op.operands if v in self.task_of)
         results: list[int] = []
+        for argument in {self.argument_of[v] for v in op.operands if v in self.argument_of}:
+            self.readers.setdefault(argument, []).append(len(problem.tasks))
         for value in op.results:
             self.task_of[value] = len(problem.tasks)
             if isinstance(op, VIEWS):
+                if op.operands[0] in self.argument_of:
+                    self.argument_of[value] = self.argument_of[op.operands[0]]
                 if op.operands[0] in self.buffer_of:
                     self.buffer_of[value] = self.buffer_of[op.operands[0]]
             elif not isinstance(op, ConstantOp) and isinstance(value.type, TensorType):
@@ -107,14 +119,59 @@ class _Reader:
                 self.problem.sizes[self.buffer_of[value]] = 0
         return self.problem
 
+    def overwrites(self, argument: SSAValue, result: SSAValue) -> tuple[int, list[int]]:
+        """
+        Returns the task that computes the new value of a state, and those that read the old one.
+        """
+        while isinstance(result.owner, VIEWS):
+            result = result.owner.operands[0]
+        if result not in self.task_of:
+            return 0, []
+        writer = self.task_of[result]
+        return writer, [r for r in self.readers.get(argument, ()) if r != writer]
 
-def problem_of(block: Block) -> Problem:
-    """Returns the scheduling problem of a block of nodes that ends with a terminator."""
-    reader = _Reader()
+
+def problem_of(block: Block, states: Mapping[int, int] | None = None) -> Problem:
+    """
+    Returns the scheduling problem of a block of nodes that ends with a terminator. `states` are the
+    numbers of arguments whose new values are results, with the numbers of these.
+    """
+    reader = _Reader(argument_of={argument: argument for argument in block.args})
     *nodes, terminator = block.ops
     for op in each(nodes):
         reader.add(op)
-    return reader.finish(terminator)
+    problem = reader.finish(terminator)
+    for i, o in (states or {}).items():
+        writer, readers = reader.overwrites(block.args[i], terminator.operands[o])
+        if readers:
+            _let_follow(problem, writer, readers)
+    return problem
+
+
+def _let_follow(problem: Problem, writer: int, readers: Sequence[int]) -> None:
+    """Lets a task follow others, without those that need its result."""
+    later = [r for r in readers if r > writer]
+    reached = _needed_for(problem, later, writer) if later else frozenset[int]()
+    added = [r for r in readers if r not in reached]
+    task = problem.tasks[writer]
+    problem.tasks[writer] = replace(task, after=tuple(dict.fromkeys((*task.after, *added))))
+
+
+def _needed_for(problem: Problem, tasks: Sequence[int], wanted: int) -> frozenset[int]:
+    """Returns those of some tasks that come after a task in every order."""
+    known: dict[int, bool] = {wanted: True}
+    for root in tasks:
+        stack = [root]
+        while stack:
+            index = stack.pop()
+            if index in known:
+                continue
+            after = problem.tasks[index].after
+            if missing := [i for i in after if i not in known]:
+                stack += [index, *missing]
+            else:
+                known[index] = any(known[i] for i in after)
+    return frozenset(i for i in tasks if known[i])
 
 
 def peak(problem: Problem, order: Sequence[int]) -> int:
@@ -139,20 +196,39 @@ def peak(problem: Problem, order: Sequence[int]) -> int:
     return highest
 
 
+def _as_given(problem: Problem) -> list[int]:
+    """Returns the given order, in which tasks move behind those that they have to follow."""
+    followers: list[list[int]] = [[] for _ in problem.tasks]
+    missing = [len(task.after) for task in problem.tasks]
+    for i, task in enumerate(problem.tasks):
+        for before in task.after:
+            followers[before].append(i)
+    ready = [i for i, count in enumerate(missing) if not count]
+    order: list[int] = []
+    while ready:
+        order.append(heappop(ready))
+        for follower in followers[order[-1]]:
+            missing[follower] -= 1
+            if not missing[follower]:
+                heappush(ready, follower)
+    return order
+
+
 def _needs(problem: Problem) -> list[int]:
     """
     Returns the bytes that the computation of each task needs at most, about, with operands and
     without its remaining results.
     """
-    need: list[int] = []
-    for task in problem.tasks:
+    need = [0] * len(problem.tasks)
+    for index in _as_given(problem):
+        task = problem.tasks[index]
         made = sum(problem.sizes[b] for b in task.results)
         held = highest = 0
         for child in sorted(task.after, key=lambda i: -need[i]):
             left = sum(problem.sizes[b] for b in problem.tasks[child].results)
             highest = max(highest, held + left + need[child])
             held += left
-        need.append(max(highest, held + made) - made)
+        need[index] = max(highest, held + made) - made
     return need
 
 
@@ -241,17 +317,19 @@ class _Greedy:
 
 def best_order(problem: Problem) -> list[int]:
     """Returns the order with the lowest peak among the given one and the heuristics."""
-    given = list(range(len(problem.tasks)))
-    orders = (given, order_by_children(problem), _Greedy(problem).run())
+    orders = (_as_given(problem), order_by_children(problem), _Greedy(problem).run())
     return min(orders, key=lambda order: peak(problem, order))
 
 
-def schedule(block: Block) -> None:
-    """Reorders the nodes of a block, unless the bytes of results depend on symbols."""
+def schedule(block: Block, states: Mapping[int, int] | None = None) -> None:
+    """
+    Reorders the nodes of a block, unless the bytes of results depend on symbols. `states` are those
+    of `problem_of`.
+    """
     *nodes, terminator = block.ops
     if any(is_symbolic(value.type) for node in nodes for value in node.results):
         return
-    order = best_order(problem_of(block))
+    order = best_order(problem_of(block, states))
     if order == sorted(order):
         return
     for index in order:
@@ -282,6 +360,6 @@ class ScheduleNodesPass(ModulePass):
         for function in each(op.ops):
             if is_graph(function):
                 assert isinstance(function, func.FuncOp)
-                schedule(function.body.block)
+                schedule(function.body.block, states_of(function))
                 for body in bodies_within(function):
                     schedule(body)

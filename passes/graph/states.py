@@ -64,6 +64,15 @@ def set_named_states(graph: func.FuncOp, states: Mapping[str, str]) -> None:
     states_of(graph)
 
 
+def without_states(graph: func.FuncOp) -> None:
+    """Makes all arguments ordinary ones."""
+    given = () if graph.arg_attrs is None else graph.arg_attrs.data
+    graph.properties["arg_attrs"] = ArrayAttr(
+        DictionaryAttr({name: value for name, value in about.data.items() if name != STATE})
+        for about in given
+    )
+
+
 def _numbers(attributes: ArrayAttr[DictionaryAttr] | None) -> dict[str | None, int]:
     given = () if attributes is None else attributes.data
     return {text_of(about.data.get(NAME)): i for i, about in enumerate(given)}

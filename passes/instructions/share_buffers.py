@@ -9,8 +9,10 @@ the two become one buffer, and the operand becomes `@inout`:
 - if the result is an activation, its later uses move to the operand's buffer;
 - if the result is an output, the earlier uses of the operand move to the output.
 
-A copy between two such buffers disappears. Inputs and weights are never overwritten, and an
-operator whose epilogue reads the operand must not read the same buffer in the operator itself.
+A copy between two such buffers disappears. A state, whose old value an instruction reads so as the
+last one, and to which a copy then brings the result, takes the result at once. Inputs and weights
+are never overwritten, and an operator whose epilogue reads the operand must not read the same
+buffer in the operator itself.
 """
 
 from __future__ import annotations
@@ -58,10 +60,15 @@ def begins_at(timeline: Timeline, view: SSAValue, op: Instruction) -> bool:
     )
 
 
+def _elementwise_views(op: Instruction) -> list[SSAValue]:
+    """Returns the views that `op` reads element by element, and not as a whole operator besides."""
+    whole = [] if is_loop(op) else [buffer_of(v) for v in op.sources]  # pyright: ignore
+    return [v for v in read_views(op) if buffer_of(v) not in whole]
+
+
 def find_pair(timeline: Timeline, op: Instruction) -> tuple[SSAValue, SSAValue] | None:
     """Returns a view that `op` reads and one that it writes which can become one."""
-    whole = [] if is_loop(op) else [buffer_of(v) for v in op.sources]  # pyright: ignore
-    dying = [v for v in read_views(op) if dies_at(timeline, v, op) and buffer_of(v) not in whole]
+    dying = [v for v in _elementwise_views(op) if dies_at(timeline, v, op)]
     for qualifier, written in op.qualified_operands():
         if qualifier is not Qualifier.OUT or not begins_at(timeline, written, op):
             continue
@@ -70,6 +77,32 @@ def find_pair(timeline: Timeline, op: Instruction) -> tuple[SSAValue, SSAValue] 
                 continue
             if moved_views(timeline, *_moving(read, written)) is not None:
                 return read, written
+    return None
+
+
+def find_state(timeline: Timeline, op: Instruction) -> tuple[SSAValue, SSAValue, CopyOp] | None:
+    """
+    Returns a view of a state that `op` reads, one that it writes, and the copy that brings the
+    latter to the former; nothing else needs the old value then, or changes either.
+    """
+    after = timeline.slot_of[op] + 1
+    for read in [] if isinstance(op, CopyOp) else _elementwise_views(op):
+        state = buffer_of(read)
+        later = list(timeline.accesses(state, after)) if isinstance(state, BlockArgument) else []
+        copy = later[0].instruction if later else None
+        if not isinstance(copy, CopyOp) or not same_view(copy.dest, read):
+            continue
+        written = next((v for v in op.written() if same_view(v, copy.source)), None)
+        if written is not None and (
+            takes_all(written)
+            and begins_at(timeline, written, op)
+            and is_whole(memref(read), memref(state))
+            and all(same_view(read, v) for v in op.operands if buffer_of(v) is state)
+            and not any(access.writes for access in later[1:])
+            and not any(timeline.accesses(buffer_of(written), after, writes=True))
+            and moved_views(timeline, buffer_of(written), read) is not None
+        ):
+            return read, written, copy
     return None
 
 
@@ -105,8 +138,12 @@ def _share_all(timeline: Timeline) -> bool:
     """Visits every instruction once; returns true if a copy disappeared."""
     erased = False
     for op in each(timeline.instructions()):
-        if not (is_loop(op) or accepts_epilogue(op)):
+        is_left = op in timeline.slot_of
+        if not is_left or not (is_loop(op) or accepts_epilogue(op)):
             continue
+        while (found := find_state(timeline, op)) is not None:
+            timeline.erase(found[2])
+            op = share(timeline, op, *found[:2])
         while (pair := find_pair(timeline, op)) is not None:
             op = share(timeline, op, *pair)
             if isinstance(op, CopyOp):

@@ -105,7 +105,7 @@ def recurrent_layer(g: DrawnGraph, operator: type[Node]) -> Node:
     functions = " ".join(g.pick(names) for _ in range(operator.ACTIVATIONS))
     flags: dict[str, Any] = {
         name: g.flip()
-        for name in ("input_forget", "reset_after", "reverse")
+        for name in ("input_forget", "reset_after", "reverse", "keeps")
         if name in operator.get_irdl_definition().properties
     }
     return operator.of(*operands, activations=functions, clip=g.pick((0.0, 1.5)), **flags)

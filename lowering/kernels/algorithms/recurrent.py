@@ -24,6 +24,12 @@ from ..schedules.blocking import repays_packed_weights, state_panel
 from .row_blocks import each_panel
 
 
+def operator_of(k: Kernel) -> type[Recurrent]:
+    operator = k.call.operator
+    assert issubclass(operator, Recurrent)
+    return operator
+
+
 @dataclass(frozen=True)
 class Layer:
     """The loops of one step, and where it reads and writes."""
@@ -67,18 +73,22 @@ class Layer:
             given = [] if x is None else [x[[self.now, b, g]]]
             k.map([b, lane], sums[[b, g]], given, X + Y if given else X, [t], products)
 
-    def write(self, values: Sequence[Expr], operands: Sequence[Access]) -> None:
-        """Writes the states after the step, or those before it where the mask is false."""
-        k, states = self.k, range(len(values))
-        operator = k.call.operator
-        assert issubclass(operator, Recurrent)
+    def write(self, operands: Sequence[Access]) -> None:
+        """
+        Writes the states after the step, or those before it where the mask is false, and what the
+        layer keeps, of the arguments of the cell.
+        """
+        k = self.k
+        operator = operator_of(k)
         masks = k.operands[3 + (operator.ROWS > 0) :]
-        reads = list(operands)
+        reads, values = list(operands), list(operator.written(k.call))
         if masks:
+            states = range(operator.STATES)
             reads += [masks[0][[self.now, self.b]], *map(self.state, states)]
             chosen, *last = arguments(len(reads))[len(operands) :]
-            values = [select(chosen, v, old) for v, old in zip(values, last, strict=True)]
-        writes = tuple(k.result[[s, self.after, self.b, self.j]] for s in states)
+            for s, old in zip(states, last, strict=True):
+                values[s] = select(chosen, values[s], old)
+        writes = tuple(k.result[[s, self.after, self.b, self.j]] for s in range(len(values)))
         body = Body(tuple(values), tuple(w.element for w in writes))
         k.nest(Nest((self.b, self.j), writes, body, tuple(reads)))
 
@@ -119,11 +129,16 @@ def _weights(k: Kernel, first: int, columns: int) -> _Weights:
 @contextmanager
 def _steps(k: Kernel) -> Iterator[Layer]:
     """Runs the nests that are added inside for each step, after a copy of the first states."""
-    initial = k.operands[2]
-    states, rows, batch, hidden = k.result.shape
+    initial, states = k.operands[2], operator_of(k).STATES
+    parts, rows, batch, hidden = k.result.shape
     steps, backwards = rows - 1, k.call.get("reverse")
-    first = [Dim("s", states), Dim("b", batch), Dim("j", hidden)]
-    k.copy(first, k.result[[first[0], steps if backwards else 0, *first[1:]]], initial[first])
+    start = steps if backwards else 0
+    s, *place = Dim("s", states), Dim("b", batch), Dim("j", hidden)
+    k.copy([s, *place], k.result[[s, start, *place]], initial[[s, *place]])
+    if parts > states:
+        kept = Dim("kept", parts - states)
+        zero = Expr.constant(0.0, k.result.element)
+        k.map([kept, *place], k.result[[kept + states, start, *place]], (), zero)
     step = Dim("step", steps)
     now: Index = step * -1 + (steps - 1) if backwards else step
     row = step + 1 if not backwards else step * -1 + steps
@@ -141,7 +156,7 @@ def lstm(k: Kernel) -> None:
         layer.multiply(weights, k.result, [0, layer.before], sums, k.operands[0])
         gates = [layer.gate(sums, i) for i in range(4)]
         rows = [peepholes[[i, layer.j]] for i in range(3)]
-        layer.write(LstmOp.cell(k.call), [*gates, layer.state(1), *rows])
+        layer.write([*gates, layer.state(1), *rows])
 
 
 @kernel(GruOp)
@@ -164,7 +179,7 @@ def gru(k: Kernel) -> None:
         layer.multiply(last, left, row, products)
         product = products[[layer.b, layer.j]]
         given = [z, r, layer.gate(x, 2, layer.now), bias[[0, layer.j]], layer.state(0)]
-        layer.write([GruOp.cell(k.call)], [product, *given])
+        layer.write([product, *given])
 
 
 @kernel(RnnOp)
@@ -174,7 +189,7 @@ def rnn(k: Kernel) -> None:
     with _steps(k) as layer:
         layer.multiply(weights, k.result, [0, layer.before], sums)
         product, x = sums[[layer.b, layer.j]], layer.gate(k.operands[0], 0, layer.now)
-        layer.write([RnnOp.cell(k.call)], [product, x])
+        layer.write([product, x])
 
 
 def _sums(k: Kernel, batch: int, columns: int) -> View:

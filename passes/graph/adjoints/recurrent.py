@@ -2,8 +2,9 @@
 Adjoints and tangents of recurrent layers.
 
 The adjoint goes through the steps of time in the opposite order (Werbos 1990, "Backpropagation
-through time"). What the cells are given is computed again from the states that the layer kept, for
-all steps together, as are the adjoints of weights. So each step has one small product.
+through time"). The layer keeps what depends on products in each step, so the backward pass has no
+product of the forward pass. The adjoints of weights are products for all steps together, and each
+step has one small product, with the adjoints of the gates.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class _Layer:
     def __init__(self, node: Recurrent, operands: Sequence[SSAValue], cell: Cell, build: Build):
         self.cell, self.build = cell, build
         operator, result = cell.operator, node.results[0].type
-        self.states, rows, self.batch, self.hidden = shape_of(result)
+        self.states = operator.STATES
+        self.parts, rows, self.batch, self.hidden = shape_of(result)
         self.steps, self.backwards = rows - 1, bool(node.call.get("reverse"))
         self.element = compute_type(element_of(result))
         fixed = 3 + (operator.ROWS > 0)
@@ -62,11 +64,16 @@ class _Layer:
         one = self.build.reshape(row, [1, self.hidden])
         return self.build.broadcast(one, [self.batch, self.hidden])
 
-    def before(self, result: SSAValue) -> list[SSAValue]:
-        """Returns the states before each step, [T, B, H]."""
-        whole = self.wide(result)
+    def before(self, whole: SSAValue) -> list[SSAValue]:
+        """Returns the states before each step, [T, B, H], of all parts of the result."""
         states = (part_at(self.build, whole, s) for s in range(self.states))
         return [slice_of(self.build, v, 0, int(self.backwards), self.steps) for v in states]
+
+    def kept(self, whole: SSAValue) -> list[SSAValue]:
+        """Returns what the layer keeps of each step, [T, B, H], of all parts of the result."""
+        parts = range(self.states, shape_of(whole.type)[0])
+        rows = (part_at(self.build, whole, p) for p in parts)
+        return [slice_of(self.build, v, 0, int(not self.backwards), self.steps) for v in rows]
 
     def in_time(self, rows: SSAValue, flipped: bool) -> SSAValue:
         """Returns the rows of all steps in the order of time, which may be the opposite one."""
@@ -89,9 +96,10 @@ def _adjoint(
     cell: Cell, node: Recurrent, seed: SSAValue, wanted: AbstractSet[int], build: Build
 ) -> Mapping[int, SSAValue]:
     layer = _Layer(node, node.operands, cell, build)
-    before = layer.before(node.results[0])
-    fed = cell.fed(build, layer.x, layer.weights, before[0])
-    loop, places = _reversed(layer, seed, fed, before)
+    # `glow.lstm` that keeps its gates replaces the same layer that does not (`canonicalize`)
+    whole = layer.wide(build(type(node), *node.operands, **{**node.properties, "keeps": True}))
+    before, fed = layer.before(whole), layer.kept(whole) + cell.direct(build, layer.x)
+    loop, places = _reversed(layer, seed, fed, before, 3 in wanted)
     build.append(loop)
     rows = loop.stacked
     input_, *products = (layer.in_time(rows[i], not layer.backwards) for i in places)
@@ -120,15 +128,21 @@ def _flat(build: Build, value: SSAValue) -> SSAValue:
 
 
 def _reversed(
-    layer: _Layer, seed: SSAValue, fed: Sequence[SSAValue], before: Sequence[SSAValue]
+    layer: _Layer,
+    seed: SSAValue,
+    fed: Sequence[SSAValue],
+    before: Sequence[SSAValue],
+    with_rows: bool,
 ) -> tuple[LoopOp, Sequence[int]]:
     """
     Returns a loop from the last step to the first one, which carries the adjoints of states. It
-    stacks the adjoints of the input, of the products, and of the parameters; values that are the
-    same only once. The numbers are those of the stacks of the input and of each product.
+    stacks the adjoints of the input, of the products, and `with_rows` those of the parameters;
+    values that are the same only once. The numbers are those of the stacks of the input and of each
+    product.
     """
     build, cell = layer.build, layer.cell
-    seeds = [part_at(build, layer.wide(seed), s) for s in range(layer.states)]
+    parts = [part_at(build, layer.wide(seed), p) for p in range(layer.parts)]
+    seeds, of_kept = parts[: layer.states], parts[layer.states :]
     end = 0 if layer.backwards else layer.steps
     starts = [part_at(build, s, end) for s in seeds]
     inner = BodyBuilder([STEP, *(v.type for v in starts)])
@@ -144,15 +158,17 @@ def _reversed(
         inner, read[: len(fed)], read[len(fed) :], [inner.read(r) for r in layer.rows]
     )
     weights = [inner.read(w) for w in layer.weights]
+    later = inner(AddOp, now, inner.splat(1, STEP))
+    row, after_row = (later, now) if layer.backwards else (now, later)
+    changed += [inner.row(inner.read(v), after_row) for v in of_kept]
     given = cell.pulled(inner, arguments, weights, changed)
-    row = inner(AddOp, now, inner.splat(1, STEP)) if layer.backwards else now
     carried: list[SSAValue] = []
     for last, kept, s in zip(given.last, stays, seeds, strict=True):
         total = last if kept is None else inner(AddOp, last, kept)
         carried.append(inner(AddOp, total, inner.row(inner.read(s), row)))
     of_steps = [given.input, *given.products]
     stacks = list(dict.fromkeys(of_steps))
-    region = inner.finish([*carried, *stacks, *given.rows])
+    region = inner.finish([*carried, *stacks, *(given.rows if with_rows else ())])
     loop = LoopOp(layer.steps, starts, list(inner.reads.values()), region)
     return loop, [stacks.index(v) for v in of_steps]
 
@@ -166,15 +182,18 @@ def _unrolled(layer: _Layer) -> SSAValue:
     now = _flipped(inner, step, layer.steps) if layer.backwards else step
     x, *weights = (inner.read(v) for v in (layer.x, *layer.weights))
     rows = [inner.read(r) for r in layer.rows]
-    fed = cell.fed(inner, inner.row(x, now), weights, last[0])
-    states = computed(cell.exprs(), cell.arguments(inner, fed, last, rows), inner)
+    row = inner.row(x, now)
+    fed = cell.products(inner, row, weights, last[0]) + cell.direct(inner, row)
+    parts = computed(cell.exprs(), cell.arguments(inner, fed, last, rows), inner)
     if layer.mask is not None:
         taken = layer.taken(inner, now, inner.read(layer.mask))
-        states = [inner(SelectOp, taken, *p) for p in zip(states, last, strict=True)]
-    region = inner.finish([*states, *states])
+        for s, old in enumerate(last):
+            parts[s] = inner(SelectOp, taken, parts[s], old)
+    region = inner.finish([*parts[: layer.states], *parts])
     loop = LoopOp(layer.steps, starts, list(inner.reads.values()), region)
     build.append(loop)
     found: list[SSAValue] = []
+    starts += [build.splat(0.0, layer.state)] * (layer.parts - layer.states)
     for start, stack in zip(starts, loop.stacked, strict=True):
         first = build.reshape(start, [1, layer.batch, layer.hidden])
         later = layer.in_time(stack, layer.backwards)

@@ -101,15 +101,23 @@ class Cell(abc.ABC):
         """Returns how many gates each part of the weights is for."""
         return [self.operator.GATES]
 
-    @abc.abstractmethod
     def exprs(self) -> Sequence[Expr]:
-        """Returns the next states, of `arguments`."""
+        """Returns all parts of the result after a step, of `arguments`."""
+        return self.operator.written(self.call)
 
-    def fed(
+    def products(
         self, build: Build, x: SSAValue, weights: Sequence[SSAValue], state: SSAValue
     ) -> list[SSAValue]:
-        """Returns what depends on products: by default, their sum with the input."""
-        return [build(AddOp, _product(build, state, weights[0]), x)]
+        """
+        Returns what depends on products, one value for each gate, as a layer keeps it: by default,
+        the sums with the input.
+        """
+        total = build(AddOp, _product(build, state, weights[0]), x)
+        return _gates(build, total, self.operator.GATES)
+
+    def direct(self, build: Build, x: SSAValue) -> list[SSAValue]:
+        """Returns the parts of the input that the cell takes as they are."""
+        return []
 
     @abc.abstractmethod
     def arguments(
@@ -119,7 +127,7 @@ class Cell(abc.ABC):
         last: Sequence[SSAValue],
         rows: Sequence[SSAValue],
     ) -> list[SSAValue]:
-        """Returns the arguments of the cell [B, H]."""
+        """Returns the arguments of the cell [B, H]; `fed` are products and what is direct."""
 
     def multiplied(
         self, build: Build, fed: Sequence[SSAValue], state: SSAValue
@@ -135,7 +143,7 @@ class Cell(abc.ABC):
         weights: Sequence[SSAValue],
         seeds: Sequence[SSAValue],
     ) -> _Adjoints:
-        """Returns the adjoints for those of the states after the step."""
+        """Returns the adjoints for those of all parts of the result after the step."""
 
 
 def _gates(build: Build, value: SSAValue, count: int) -> list[SSAValue]:
@@ -153,9 +161,6 @@ def joined(build: Build, parts: Sequence[SSAValue]) -> SSAValue:
 class _Lstm(Cell):
     operator = LstmOp
 
-    def exprs(self) -> Sequence[Expr]:
-        return LstmOp.cell(self.call)
-
     def arguments(
         self,
         build: Build,
@@ -163,7 +168,7 @@ class _Lstm(Cell):
         last: Sequence[SSAValue],
         rows: Sequence[SSAValue],
     ) -> list[SSAValue]:
-        return [*_gates(build, fed[0], 4), last[1], *rows]
+        return [*fed, last[1], *rows]
 
     def pulled(
         self,
@@ -180,9 +185,6 @@ class _Lstm(Cell):
 
 class _Rnn(Cell):
     operator = RnnOp
-
-    def exprs(self) -> Sequence[Expr]:
-        return [RnnOp.cell(self.call)]
 
     def arguments(
         self,
@@ -210,16 +212,17 @@ class _Gru(Cell):
     def parts(self) -> Sequence[int]:
         return [2, 1]
 
-    def exprs(self) -> Sequence[Expr]:
-        return [GruOp.cell(self.call)]
-
-    def fed(
+    def products(
         self, build: Build, x: SSAValue, weights: Sequence[SSAValue], state: SSAValue
     ) -> list[SSAValue]:
-        z, r, h = _gates(build, x, 3)
+        z, r, _ = _gates(build, x, 3)
         sums = build(AddOp, _product(build, state, weights[0]), joined(build, [z, r]))
-        _, left = self.multiplied(build, [sums], state)
-        return [sums, _product(build, left, weights[1]), h]
+        z, r = _gates(build, sums, 2)
+        left = self._left(build, r, state)
+        return [_product(build, left, weights[1]), z, r]
+
+    def direct(self, build: Build, x: SSAValue) -> list[SSAValue]:
+        return _gates(build, x, 3)[2:]
 
     def arguments(
         self,
@@ -228,16 +231,18 @@ class _Gru(Cell):
         last: Sequence[SSAValue],
         rows: Sequence[SSAValue],
     ) -> list[SSAValue]:
-        sums, product, h = fed
-        return [product, *_gates(build, sums, 2), h, *rows, last[0]]
+        return [*fed, *rows, last[0]]
 
     def multiplied(
         self, build: Build, fed: Sequence[SSAValue], state: SSAValue
     ) -> Sequence[SSAValue]:
+        return [state, self._left(build, fed[2], state)]
+
+    def _left(self, build: Build, r: SSAValue, state: SSAValue) -> SSAValue:
+        """Returns what the weights of the new state are multiplied with."""
         if self.call.get("reset_after"):
-            return [state, state]
-        _, r = _gates(build, fed[0], 2)
-        return [state, *computed([GruOp.reset(self.call)], [r, state], build)]
+            return state
+        return computed([GruOp.reset(self.call)], [r, state], build)[0]
 
     def pulled(
         self,

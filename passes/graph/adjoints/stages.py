@@ -103,9 +103,9 @@ def partials(stage: Stage, wanted: AbstractSet[int | Stage]) -> list[Partial]:
     if not isinstance(value, Reduce):
         return list(_through(value, (), None, wanted))
     factor: Term | None = None
-    if value.combine is Primitive.MUL:
+    if value.combine is Primitive.MUL and value.over:
         factor = _value_of(_product_of_others(stage, value))
-    elif value.combine is not Primitive.ADD:
+    elif value.combine not in (Primitive.ADD, Primitive.MUL):
         factor = _share_of_ties(stage, value)
     return list(_through(value.body, value.over, factor, wanted))
 
@@ -188,8 +188,34 @@ def _apply(seeds: dict[Term, Term | None], term: Apply, seed: Term | None) -> No
         if not isinstance(term.arguments[number], Constant):
             expr = partial(arguments[:n], arguments[n], arguments[n + 1])
             found = known[n + 1] if expr is arguments[n + 1] else fold(expr, known, _ALGEBRA)
+            if _is_norm(term):
+                zero = Constant(term.type, 0, 0)
+                none = _ALGEBRA.apply(Primitive.EQ, [term, zero])
+                found = _ALGEBRA.apply(Primitive.SELECT, [none, zero, found])
             one = isinstance(found, Constant) and found.value == 1
             _accumulate(seeds, term.arguments[number], None if one else found)
+
+
+def _is_norm(term: Apply) -> bool:
+    """
+    Returns whether a term is the root of a sum of powers. The derivative of the root is infinite at
+    0, where those of the powers are 0; their product is 0, as the norm is smallest there.
+    """
+    if term.kind not in (Primitive.SQRT, Primitive.POW):
+        return False
+    total = term.arguments[0]
+    if not isinstance(total, Read) or not isinstance(total.source, Stage):
+        return False
+    reduced = total.source.value
+    if not isinstance(reduced, Reduce) or reduced.combine is not Primitive.ADD:
+        return False
+    power = reduced.body
+    if not isinstance(power, Apply) or power.kind not in (Primitive.MUL, Primitive.POW):
+        return False
+    base, other = power.arguments
+    if power.kind is Primitive.MUL:
+        return base == other
+    return isinstance(other, Constant) and other.value > 1
 
 
 def _accumulate(seeds: dict[Term, Term | None], term: Term, seed: Term | None) -> None:

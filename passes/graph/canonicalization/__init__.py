@@ -18,6 +18,7 @@ from . import arithmetic as _arithmetic  # noqa: F401
 from . import bounds as _bounds  # noqa: F401
 from . import control as _control  # noqa: F401
 from . import logic as _logic  # noqa: F401
+from . import recurrent as _recurrent  # noqa: F401
 from . import shape as _shape  # noqa: F401
 from .table import CANONICAL
 

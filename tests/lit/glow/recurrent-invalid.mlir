@@ -27,3 +27,9 @@
 // CHECK: 'glow.gru' op (%r): expected steps of 3 equal parts, found input tensor<5x2x10xf32>
 %x, %w, %i, %b = "test.op"() : () -> (tensor<5x2x10xf32>, tensor<3x9xf32>, tensor<1x2x3xf32>, tensor<1x3xf32>)
 %r = glow.gru %x, %w, %i, %b : (tensor<5x2x10xf32>, tensor<3x9xf32>, tensor<1x2x3xf32>, tensor<1x3xf32>) -> tensor<1x6x2x3xf32>
+
+// -----
+
+// CHECK: expected result 0 of type tensor<6x6x2x3xf32>, found tensor<2x6x2x3xf32>
+%x, %w, %i, %p = "test.op"() : () -> (tensor<5x2x12xf32>, tensor<3x12xf32>, tensor<2x2x3xf32>, tensor<3x3xf32>)
+%r = glow.lstm %x, %w, %i, %p keeps true : (tensor<5x2x12xf32>, tensor<3x12xf32>, tensor<2x2x3xf32>, tensor<3x3xf32>) -> tensor<2x6x2x3xf32>

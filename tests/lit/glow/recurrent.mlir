@@ -10,6 +10,7 @@ func.func @recurrent(%x4: tensor<5x2x12xf32>, %w4: tensor<3x12xf32>, %i2: tensor
       tensor<3x12xf32>, tensor<2x2x3xf32>, tensor<3x3xf32>, tensor<5x2xi1>) -> tensor<2x6x2x3xf32>
   %gru = glow.gru %x3, %w3, %i, %b reset_after true : (tensor<5x2x9xf16>, tensor<3x9xf16>, tensor<1x2x3xf16>, tensor<1x3xf16>) -> tensor<1x6x2x3xf16>
   %rnn = glow.rnn %x, %w, %i, %m activations "Affine(0.5,0.1)" : (tensor<5x2x3xf16>, tensor<3x3xf16>, tensor<1x2x3xf16>, tensor<5x2xi1>) -> tensor<1x6x2x3xf16>
+  %kept = glow.gru %x3, %w3, %i, %b keeps true : (tensor<5x2x9xf16>, tensor<3x9xf16>, tensor<1x2x3xf16>, tensor<1x3xf16>) -> tensor<4x6x2x3xf16>
   func.return
 }
 
@@ -18,3 +19,4 @@ func.func @recurrent(%x4: tensor<5x2x12xf32>, %w4: tensor<3x12xf32>, %i2: tensor
 // CHECK-SAME: tensor<5x2xi1>) -> tensor<2x6x2x3xf32>
 // CHECK-NEXT: %gru = glow.gru %x3, %w3, %i, %b reset_after true : (tensor<5x2x9xf16>, tensor<3x9xf16>, tensor<1x2x3xf16>, tensor<1x3xf16>) -> tensor<1x6x2x3xf16>
 // CHECK-NEXT: %rnn = glow.rnn %x, %w, %i, %m activations "Affine(0.5,0.1)" : (tensor<5x2x3xf16>, tensor<3x3xf16>, tensor<1x2x3xf16>, tensor<5x2xi1>) -> tensor<1x6x2x3xf16>
+// CHECK-NEXT: %kept = glow.gru %x3, %w3, %i, %b keeps true : (tensor<5x2x9xf16>, tensor<3x9xf16>, tensor<1x2x3xf16>, tensor<1x3xf16>) -> tensor<4x6x2x3xf16>

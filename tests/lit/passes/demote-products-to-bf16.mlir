@@ -87,3 +87,26 @@ func.func @left(%v: tensor<8x96xf32>, %w: tensor<96x80xf32>, %x: tensor<96x96xf3
 // CHECK-LABEL: @left(
 // CHECK-NOT:   rounded_matmul
 // CHECK:       func.return
+
+// -----
+
+// Panels that a loop of many steps reads are rounded and put in pairs before the loop; an odd number of rows has no pairs.
+func.func @loop(%x: tensor<3x4xf32>, %w: tensor<2x4x2xf32>, %v: tensor<2x3x2xf32>, %u: tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3x3xf32>) {
+  %a, %b, %n = glow.loop carries(%u, %u) reads(%x, %w, %v) steps 16 : (tensor<3x3xf32>, tensor<3x3xf32>, tensor<3x4xf32>, tensor<2x4x2xf32>, tensor<2x3x2xf32>) -> (tensor<3x3xf32>, tensor<3x3xf32>, tensor<i32>) {
+  ^bb0(%i: tensor<i64>, %0: tensor<3x3xf32>, %1: tensor<3x3xf32>, %2: tensor<3x4xf32>, %3: tensor<2x4x2xf32>, %4: tensor<2x3x2xf32>):
+    %5 = glow_cpu.packed_matmul %2, %3 columns 3 : (tensor<3x4xf32>, tensor<2x4x2xf32>) -> tensor<3x3xf32>
+    %6 = glow_cpu.packed_matmul %0, %4 columns 3 : (tensor<3x3xf32>, tensor<2x3x2xf32>) -> tensor<3x3xf32>
+    glow.yield %5, %6 : tensor<3x3xf32>, tensor<3x3xf32>
+  }
+  func.return %a, %b : tensor<3x3xf32>, tensor<3x3xf32>
+}
+
+// CHECK-LABEL: @loop(
+// CHECK-NEXT:  [[C:%\S+]] = glow.cast %w : (tensor<2x4x2xf32>) -> tensor<2x4x2xbf16>
+// CHECK-NEXT:  [[S:%\S+]] = glow.reshape [[C]] : (tensor<2x4x2xbf16>) -> tensor<2x2x2x1x2xbf16>
+// CHECK-NEXT:  [[T:%\S+]] = glow.transpose [[S]] permutation [0, 3, 1, 4, 2]
+// CHECK-NEXT:  [[P:%\S+]] = glow.reshape [[T]] : (tensor<2x1x2x2x2xbf16>) -> tensor<2x2x2x2xbf16>
+// CHECK-NEXT:  glow.loop carries(%u, %u) reads(%x, %v, [[P]])
+// CHECK:         [[X:%\S+]] = glow.cast
+// CHECK-NEXT:    glow_cpu.dot_matmul [[X]], %{{\S+}} columns 3
+// CHECK-NEXT:    glow_cpu.packed_matmul

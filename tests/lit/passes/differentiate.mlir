@@ -134,7 +134,9 @@ func.func @recurrent(%x: tensor<5x2x3xf32> {glow.name = "x"}, %w: tensor<3x3xf32
 }
 
 // CHECK-LABEL: @recurrent(
-// CHECK:       glow.matmul {{.*}} -> tensor<10x3xf32>
+// CHECK-NOT:   glow.matmul
+// CHECK:       glow.rnn %x, %w, %h keeps true
+// CHECK-NOT:   glow.matmul
 // CHECK:       [[H:%\S+]], [[ROWS:%\S+]], {{%\S+}} = glow.loop {{.*}} steps 5
 // CHECK:         glow.matmul {{.*}} transpose_rhs true : {{.*}} -> tensor<2x3xf32>
 // CHECK-NOT:     glow.matmul

@@ -57,3 +57,41 @@ func.func @program(%x: memref<4xf32> {glow.qualifier = "in"}, %y: memref<4xf32> 
 // CHECK-NEXT:   glow_inst.relu @out %y, @in %x : memref<4xf32>, memref<4xf32>
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
+
+// -----
+
+// The new value of a state is computed after what reads the old one, in whose place it then is.
+
+func.func @state(%x: tensor<4xf32>, %s: tensor<4xf32> {glow.state = 1}) -> (tensor<4xf32>, tensor<4xf32>) {
+  %new = glow.add %s, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %old = glow.exp %s : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %old, %new : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK: func.func @state
+// CHECK-NEXT:   %old = glow.exp %s
+// CHECK-NEXT:   %new = glow.add %s, %x
+
+// -----
+
+// What needs the new value comes after it, and so do both of two values that read each other's
+// state.
+
+func.func @needed(%s: tensor<4xf32> {glow.state = 1}) -> (tensor<4xf32>, tensor<4xf32>) {
+  %new = glow.exp %s : (tensor<4xf32>) -> tensor<4xf32>
+  %change = glow.sub %new, %s : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %change, %new : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK: func.func @needed
+// CHECK-NEXT:   %new = glow.exp %s
+// CHECK-NEXT:   %change = glow.sub %new, %s
+
+func.func @both(%a: tensor<4xf32> {glow.state = 0}, %b: tensor<4xf32> {glow.state = 1}) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c = glow.exp %b : (tensor<4xf32>) -> tensor<4xf32>
+  %d = glow.neg %a : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %c, %d : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK: func.func @both
+// CHECK:   func.return

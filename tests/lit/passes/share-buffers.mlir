@@ -117,3 +117,51 @@ func.func @after_copy(%x: memref<4x1xf32> {glow.qualifier = "in"}, %y: memref<1x
 // CHECK:        glow_inst.transpose @out %y, @in %a permutation [1, 0] : memref<1x4xf32>, memref<4x1xf32>
 // CHECK-NEXT:   glow_inst.dealloc_activation %a : memref<4x1xf32>
 // CHECK-NEXT:   func.return
+
+// an instruction that reads the old value of a state element by element takes its place, and the
+// copy to the state disappears; what reads the state later reads the new value
+func.func @state(%x: memref<2x2xf32> {glow.qualifier = "in"}, %s: memref<2x2xf32> {glow.state = 0 : i64, glow.qualifier = "inout"}, %y: memref<2x2xf32> {glow.qualifier = "out"}) {
+  %a = glow_inst.alloc_activation : memref<2x2xf32>
+  glow_inst.matmul @out %a, @in %x, @in %x : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32> epilogue @in %s : memref<2x2xf32> {
+  ^bb0(%acc: f32, %r: f32):
+    %0 = glow.sub %r, %acc : (f32, f32) -> f32
+    glow_inst.yield %0 : f32
+  }
+  glow_inst.softmax @out %y, @in %a axis 1 : memref<2x2xf32>, memref<2x2xf32>
+  glow_inst.copy @out %s, @in %a : memref<2x2xf32>, memref<2x2xf32>
+  glow_inst.dealloc_activation %a : memref<2x2xf32>
+  func.return
+}
+
+// CHECK: func.func @state(
+// CHECK-NEXT:   glow_inst.matmul @inout %s, @in %x, @in %x : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32> epilogue {
+// CHECK-NEXT:   ^bb0(%acc: f32, %r: f32):
+// CHECK-NEXT:     %0 = glow.sub %r, %acc
+// CHECK-NEXT:     glow_inst.yield %0 : f32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   glow_inst.softmax @out %y, @in %s axis 1
+// CHECK-NEXT:   func.return
+
+// the old value is read later, or as a whole operand
+func.func @old_state(%x: memref<2x2xf32> {glow.qualifier = "in"}, %s: memref<2x2xf32> {glow.state = 0 : i64, glow.qualifier = "inout"}, %t: memref<2x2xf32> {glow.state = 1 : i64, glow.qualifier = "inout"}, %y: memref<2x2xf32> {glow.qualifier = "out"}) {
+  %a = glow_inst.alloc_activation : memref<2x2xf32>
+  glow_inst.add @out %a, @in %s, @in %x : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  %b = glow_inst.alloc_activation : memref<2x2xf32>
+  glow_inst.matmul @out %b, @in %t, @in %x : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32> epilogue @in %t : memref<2x2xf32> {
+  ^bb0(%acc: f32, %r: f32):
+    %0 = glow.sub %r, %acc : (f32, f32) -> f32
+    glow_inst.yield %0 : f32
+  }
+  glow_inst.softmax @out %y, @in %s axis 1 : memref<2x2xf32>, memref<2x2xf32>
+  glow_inst.copy @out %s, @in %a : memref<2x2xf32>, memref<2x2xf32>
+  glow_inst.dealloc_activation %a : memref<2x2xf32>
+  glow_inst.copy @out %t, @in %b : memref<2x2xf32>, memref<2x2xf32>
+  glow_inst.dealloc_activation %b : memref<2x2xf32>
+  func.return
+}
+
+// CHECK: func.func @old_state(
+// CHECK:   glow_inst.add @out %a, @in %s
+// CHECK:   glow_inst.matmul @out %b, @in %t
+// CHECK:   glow_inst.copy @out %s, @in %a
+// CHECK:   glow_inst.copy @out %t, @in %b

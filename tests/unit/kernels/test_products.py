@@ -12,7 +12,7 @@ from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp
 from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
 from glow.glow_dialects.operator import with_shape
 from glow.lowering.target import find_target
-from glow.passes.graph.pack_weights import packed, panel_width
+from glow.passes.graph.panels import packed, panel_width
 from glow.semantics.arrays import element_type
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, kernels_passes

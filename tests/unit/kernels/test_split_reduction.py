@@ -32,7 +32,7 @@ from glow.glow_dialects.python_values import Python
 from glow.lowering.kernels.registry import Kernel, total
 from glow.lowering.kernels.schedules.split_reduction import Splitter
 from glow.lowering.target import find_target
-from glow.passes.graph.pack_weights import packed, panel_width
+from glow.passes.graph.panels import packed, panel_width
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, run_native

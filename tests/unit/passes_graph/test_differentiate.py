@@ -14,7 +14,8 @@ from glow.glow_dialects.glow import NODES
 from glow.glow_dialects.glow.base import Node, short_name
 from glow.passes.graph.adjoints import ADJOINTS, TANGENTS
 from glow.tests.support.derivatives import check_derivatives, differentiated, inputs, run
-from glow.tests.support.graph_text import parse
+from glow.tests.support.graph_text import count, parse
+from glow.tests.support.graph_text import run as run_passes
 from glow.tests.support.seeds import generator
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
@@ -71,6 +72,15 @@ CASES = {
     "rnn": """%r = glow.rnn %x, %w, %first, %mask activations "Elu(0.7)"
         : (tensor<5x2x3xf64>, tensor<3x3xf64>, tensor<1x2x3xf64>, tensor<5x2xi1>)
         -> tensor<1x6x2x3xf64>""",
+    "lstm_keeps": """%r = glow.lstm %x, %w, %first, %peepholes, %mask keeps true reverse true
+        : (tensor<3x2x12xf64>, tensor<3x12xf64>, tensor<2x2x3xf64>, tensor<3x3xf64>,
+           tensor<3x2xi1>) -> tensor<6x4x2x3xf64>""",
+    "gru_keeps": """%r = glow.gru %x, %w, %first, %bias keeps true
+        : (tensor<4x2x9xf64>, tensor<3x9xf64>, tensor<1x2x3xf64>, tensor<1x3xf64>)
+        -> tensor<4x5x2x3xf64>""",
+    "rnn_keeps": """%r = glow.rnn %x, %w, %first, %mask keeps true
+        : (tensor<5x2x3xf64>, tensor<3x3xf64>, tensor<1x2x3xf64>, tensor<5x2xi1>)
+        -> tensor<2x6x2x3xf64>""",
 }
 REASONS = {
     "nonzero_places": "its results are integers",
@@ -165,6 +175,59 @@ def test_compiled_gradients_of_a_network() -> None:
     for info, value in zip(model.get_outputs(), found, strict=True):
         scale = np.abs(expected[info.name]).max()
         np.testing.assert_allclose(value, expected[info.name], rtol=1e-4, atol=1e-4 * scale)
+
+
+@pytest.mark.parametrize("mode", ["vjp", "jvp"])
+@pytest.mark.parametrize("p", [2, 3, None])
+def test_norms_of_zeros_have_no_derivative(p: int | None, mode: str) -> None:
+    """The derivative of a root is infinite at 0, but a norm has its minimum there."""
+    if p is None:
+        text = """%s = glow.mul %x, %x
+                : (tensor<1x1x2x5xf64>, tensor<1x1x2x5xf64>) -> tensor<1x1x2x5xf64>
+            %t = glow.reduce_sum %s axes [3] : (tensor<1x1x2x5xf64>) -> tensor<1x1x2xf64>
+            %q = glow.sqrt %t : (tensor<1x1x2xf64>) -> tensor<1x1x2xf64>
+            %r = glow.reshape %q : (tensor<1x1x2xf64>) -> tensor<1x1x2x1xf64>"""
+    else:
+        text = f"""%r = glow.lp_pool %x kernel [1, 5] p {p}
+            : (tensor<1x1x2x5xf64>) -> tensor<1x1x2x1xf64>"""
+    module = parse(f"""
+        func.func @main(%x: tensor<1x1x2x5xf64> {{glow.name = "x"}})
+            -> (tensor<1x1x2x1xf64> {{glow.name = "out"}}) {{
+          {text}
+          func.return %r : tensor<1x1x2x1xf64>
+        }}""")
+    x = np.zeros((1, 1, 2, 5))
+    x[..., 1, :] = generator().uniform(0.1, 1, 5)
+    power = p or 2
+    wanted = (x / np.maximum((x**power).sum(-1, keepdims=True) ** (1 / power), 1e-9)) ** (power - 1)
+    if mode == "jvp":
+        found = run(differentiated(module, mode=mode), {"x": x, "tangent.x": np.ones(x.shape)})
+        np.testing.assert_allclose(found["tangent.out"], wanted.sum(-1, keepdims=True), rtol=1e-9)
+    else:
+        seed = np.ones((1, 1, 2, 1))
+        found = run(differentiated(module, seed=True), {"x": x, "seed.out": seed})
+        np.testing.assert_allclose(found["grad.x"], wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("case", ["lstm", "lstm_input_forget", "gru", "gru_reset_after", "rnn"])
+def test_recurrent_layers_are_computed_once(case: str) -> None:
+    """A compiled gradient has one layer, which keeps what the backward pass reads."""
+    wide, feeds = _function(CASES[case]), inputs(_function(CASES[case]))
+    expected = run(differentiated(wide, seed=True), feeds | {"seed.out": (s := _seed(wide))})
+    narrow = _function(CASES[case].replace("f64", "f32"))
+    module = differentiated(narrow, seed=True)
+    run_passes("canonicalize,cse,dce", module)
+    assert count(module)[f"glow.{case.partition('_')[0]}"] == 1
+    given = {n: v.astype(np.float32) if v.dtype.kind == "f" else v for n, v in feeds.items()}
+    found = run(module, given | {"seed.out": s.astype(np.float32)}, backend="cpu")
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-5)
+
+
+def _seed(module: ModuleOp) -> np.ndarray:
+    """Returns an adjoint for the result of a function."""
+    (info,) = glow.compile(module, backend="interpreter").get_outputs()
+    return generator().uniform(-1, 1, info.shape)
 
 
 def test_fake_quantization_passes_derivatives_straight_through(rng: np.random.Generator) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import glow
 import numpy as np
 import pytest
-from glow.passes.graph.pack_weights import all_finite, packed, panel_width, turned
+from glow.errors import GlowError
+from glow.passes.graph.pack_weights import all_finite, turned
+from glow.passes.graph.panels import packed, panel_width
 from glow.runtime.interpreter import interpret
+from glow.semantics.arrays import BFLOAT16
 from glow.tests.support.graph_text import count, parse, run
 from glow.tests.support.seeds import numbered
 
@@ -122,3 +126,43 @@ def test_skipping_rows_keeps_results(transposed: bool, rng: np.random.Generator)
     run("glow-lower-nodes{backend=none}", module)
     assert not count(module)[name]
     np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
+
+
+def _product_in_a_loop(columns: int, inner: int, transposed: bool) -> str:
+    """Returns a graph of the products of 20 matrices of 3 rows with one that the loop reads."""
+    w = f"tensor<{columns}x{inner}xf32>" if transposed else f"tensor<{inner}x{columns}xf32>"
+    x, y = f"tensor<20x3x{inner}xf32>", f"tensor<20x3x{columns}xf32>"
+    row, product = f"tensor<3x{inner}xf32>", f"tensor<3x{columns}xf32>"
+    return f"""
+    func.func @main(%x: {x} {{glow.name = "x"}}, %w: {w} {{glow.name = "w"}})
+        -> ({y} {{glow.name = "y"}}) {{
+      %r, %n = glow.loop reads(%x, %w) steps 20 : ({x}, {w}) -> ({y}, tensor<i32>) {{
+      ^bb0(%i: tensor<i64>, %0: {x}, %1: {w}):
+        %2 = glow.gather %0, %i axis 0 : ({x}, tensor<i64>) -> {row}
+        %3 = glow.matmul %2, %1 transpose_rhs {str(transposed).lower()} : ({row}, {w}) -> {product}
+        glow.yield %3 : {product}
+      }}
+      func.return %r : {y}
+    }}"""
+
+
+@pytest.mark.parametrize("precision", ["f32", "bf16"])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(("columns", "inner"), [(33, 17), (80, 34), (49, 2)])
+def test_matrices_that_loops_read_keep_results(
+    columns: int, inner: int, transposed: bool, precision: str, rng: np.random.Generator
+):
+    text = _product_in_a_loop(columns, inner, transposed)
+    x = rng.standard_normal((20, 3, inner)).astype(np.float32)
+    w = rng.standard_normal((columns, inner) if transposed else (inner, columns))
+    w = w.astype(np.float32)
+    try:
+        model = glow.compile(parse(text), precision=precision)
+    except GlowError as error:
+        pytest.skip(str(error))
+    (found,) = model.run(None, {"x": x, "w": w})
+    # rows in pairs are rounded
+    if precision == "bf16" and inner % 2 == 0:
+        x, w = (a.astype(BFLOAT16).astype(np.float32) for a in (x, w))
+        assert count(model.stages["rounded"])["glow_cpu.dot_matmul"] == 1
+    np.testing.assert_allclose(found, x @ (w.T if transposed else w), rtol=1e-5, atol=1e-5)
