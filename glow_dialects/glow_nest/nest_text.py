@@ -137,16 +137,29 @@ def _read_reduction(reader: Reader, body: ReadBody) -> Reduction:
         square = parser.Delimiter.SQUARE
         fields = parser.parse_comma_separated_list(square, parser.parse_integer)
     words = _read_words(reader, _OF_REDUCTIONS)
-    mapped, count = None, 1
-    if parser.parse_optional_keyword("values"):
-        count = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    mapped, values = None, _read_values(reader)
+    if values > 1:
         parser.parse_keyword("map")
-        mapped = body([a.element for a in reads], [element] * count)
+        mapped = body([a.element for a in reads], [element] * values)
     elif parser.parse_optional_keyword("map"):
         mapped = body([a.element for a in reads], [element])
     return Reduction(
         *(Combine[name.upper()], element, reads, mapped, terms, tuple(fields)), **words
     )
+
+
+def _read_values(reader: Reader) -> int:
+    """Returns how many values a map computes."""
+    parser = reader.parser
+    if not parser.parse_optional_keyword("values"):
+        return 1
+    position = parser.pos
+    values = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    if values < 2:
+        parser.raise_error(
+            f"expected several values, found {values}: one needs no number", position
+        )
+    return values
 
 
 def _read_accesses(reader: Reader, word: str) -> tuple[Access, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Attribute
@@ -52,27 +53,27 @@ def fused_embedding_bag(k: Kernel) -> None:
     offset = bag.of_row(size + element_bytes(factors), factors)
     byte, s, o, w = arguments(4)
     s, o = (convert(a, f32) * w for a in (s, o))
-    # a number is converted where it is in its byte, and moved when all are added
-    numbers = [byte] if per == 1 else [_field(byte, bits * i, bits) for i in range(per)]
-    values = (*(convert(n, f32) * s for n in numbers), o)
+    # bits from the lowest on, up to those of each number: sums of these tell the numbers apart
+    parts = [_lowest(byte, bits * i) for i in range(1, per)]
+    values = (*(convert(n, f32) * s for n in (*parts, byte)), o)
     sums = Body(values, (f32,) * len(values))
     *given, start = arguments(per + 1)
-    values = [multiply_add(n, 2.0 ** -(bits * i), start) for i, n in enumerate(given)]
+    apart = [given[0], *(upper - lower for lower, upper in pairwise(given))]
+    values = [multiply_add(n, 2.0 ** -(bits * i), start) for i, n in enumerate(apart)]
     reduction = Reduction(Combine.ADD, f32, (bag.of_row(c), scale, offset, bag.factor), sums)
     places = [[b, affine(c) * per + i] for i in range(per)]
     k.finish_tile([b, c], places, [], values, [bag.t], reduction, bag.range)
 
 
-def _field(byte: Expr, first: int, bits: int) -> Expr:
-    """Returns some bits of a byte, where they are in it."""
-    mask = Expr.constant((2**bits - 1) << first, i32)
-    return apply(Primitive.AND, convert(byte, i32), mask)
+def _lowest(byte: Expr, bits: int) -> Expr:
+    """Returns the number that the lowest bits of a byte are."""
+    return apply(Primitive.AND, convert(byte, i32), Expr.constant(2**bits - 1, i32))
 
 
 def _clamped(k: Kernel, indices: View, size: int) -> View:
     """
-    Returns indices counted from the front, which are not negative, in temporary memory. Vectors
-    compute them, while the loop over rows would do so for each row twice, as it prefetches it too.
+    Returns indices counted from the front, which are not negative, in temporary memory: each is
+    clamped once, though the sums of a bag look at it again for each part of a row.
     """
     t, element = Dim("t", indices.shape[0]), i32 if size <= 2**31 else i64
     rows, index = k.scratch(indices.shape, element), convert(X, i64)

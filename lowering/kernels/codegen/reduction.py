@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 from xdsl.dialects import arith, vector
 from xdsl.ir import Attribute, SSAValue
@@ -15,7 +16,7 @@ from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Range, identity
 from ....glow_dialects.glow_nest.schedule import GatheredDot, Reducing, RegisterTile, VectorSchedule
-from ....glow_dialects.machine import LINE_BYTES
+from ....glow_dialects.machine import ALLOCATED_ALIGNMENT, LINE_BYTES
 from ...llvm.types import element_of
 from .algebra import ArithAlgebra, Value
 from .emit import REASSOCIATE, Emitter, LoopBody
@@ -227,11 +228,11 @@ class TileReduction:
             there = tile.moved(dim, later).resolved(accesses)
             lines: dict[tuple[Buffer, SSAValue | None], tuple[Access, set[int]]] = {}
             for access in accesses:
-                place = there.places[access]
+                place, unit = there.places[access], _unit(access)
                 _, found = lines.setdefault((access.buffer, place.dynamic), (access, set()))
                 reach = self._reach(access)
                 for start in (place.constant + offset_of(access, point) for point in points):
-                    found.update((start, start + reach))
+                    found.update(at // unit * unit for at in (start, start + reach))
             for (buffer, start), (access, found) in lines.items():
                 for offset in _lines(found, LINE_BYTES // element_bytes(buffer.element)):
                     memory.prefetch(access, Address(start, 0), offset)
@@ -250,6 +251,16 @@ class TileReduction:
         """Prefetches what lies `distance` elements behind what the points of a tile read."""
         for offset in sorted({offset_of(access, point) for point in points}):
             tile.memory.prefetch(access, tile.places[access], offset + distance)
+
+
+def _unit(access: Access) -> int:
+    """
+    Returns how many elements, from a multiple of them on, lie in one cache line wherever rows begin
+    that are so far apart, in memory as allocators give it.
+    """
+    size = element_bytes(access.buffer.element)
+    stride = 1 if access.indirect is None else access.indirect.stride
+    return max(1, gcd(abs(stride) * size, ALLOCATED_ALIGNMENT) // size)
 
 
 def _lines(offsets: Iterable[int], line: int) -> Iterator[int]:
