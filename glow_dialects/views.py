@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
@@ -168,6 +169,7 @@ def is_whole(view: MemRefType, buffer: MemRefType) -> bool:
     ) == memref_type(view.element_type, view.get_shape())
 
 
+@lru_cache(maxsize=4096)
 def _interval(view: MemRefType) -> tuple[int, int]:
     """Returns the smallest and one more than the largest element index."""
     down = sum(min(0, (d - 1) * s) for d, s in zip(view.get_shape(), strides_of(view), strict=True))

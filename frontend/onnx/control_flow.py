@@ -47,7 +47,9 @@ class Subgraphs(Protocol):
 
 
 MOST_STEPS = 256
-"""Steps of a loop that become nodes of the graph, if nothing else can be."""
+"""Steps of a loop that become nodes of the graph, if it cannot be a loop of the program."""
+MOST_STEPS_OF_SEQUENCES = 1024
+"""The same for a loop that carries a sequence, whose steps cannot be anything but nodes."""
 MOST_NODES = 512
 """Nodes that the steps of a loop may become if it can be a loop of the program as well."""
 LIMIT = 2**24
@@ -286,12 +288,12 @@ def _deeper(reason: Exception, other: Exception) -> Exception:
 
 def _unrolled(node: OnnxNode, subgraphs: Subgraphs, most: int | None) -> list[SSAValue]:
     """Returns the results of the steps of a Loop, whose conditions have to be known."""
-    body, states = node.attr("body"), node.values_from(2)
+    body, states, outputs = node.attr("body"), node.values_from(2), list[list[SSAValue]]()
     going = node.optional(1) is None or bool(node.known_number(1))
-    outputs: list[list[SSAValue]] = []
+    limit = MOST_STEPS_OF_SEQUENCES if _has_sequence(states) else MOST_STEPS
     while going and (most is None or len(outputs) < most):
-        if len(outputs) == MOST_STEPS:
-            raise SeparateSteps(f"more than {MOST_STEPS} steps would become nodes of the graph")
+        if len(outputs) == limit:
+            raise SeparateSteps(f"more than {limit} steps would become nodes of the graph")
         step = node.build.constant(np.array(len(outputs), np.int64))
         condition, *results = subgraphs.run(body, [step, known_true(node.build), *states])
         states = results[: len(states)]
@@ -307,6 +309,10 @@ def _unrolled(node: OnnxNode, subgraphs: Subgraphs, most: int | None) -> list[SS
     return [*states, *(_joined(node, outputs) if wanted else [])]
 
 
+def _has_sequence(states: Sequence[SSAValue]) -> bool:
+    return not all(isinstance(v.type, TensorType) for v in states)
+
+
 def _rows_of_none(
     node: OnnxNode, subgraphs: Subgraphs, states: Sequence[SSAValue]
 ) -> list[SSAValue]:
@@ -316,10 +322,10 @@ def _rows_of_none(
 
 
 def _loop_body(node: OnnxNode, subgraphs: Subgraphs, states: Sequence[SSAValue]) -> ConvertedBody:
-    if not all(isinstance(v.type, TensorType) for v in states):
+    if _has_sequence(states):
         raise Unsupported(
-            "it carries a sequence, so its steps have to become nodes: their number must be known "
-            f"when the model is compiled, and at most {MOST_STEPS}"
+            "it carries a sequence, so its steps become nodes: their number has to be known when "
+            f"the model is compiled, and to be at most {MOST_STEPS_OF_SEQUENCES}"
         )
 
     def arguments(given: Sequence[SSAValue]) -> Sequence[SSAValue]:
