@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .compilation_request import CompilationRequest
-from .compiled_model import CompiledModel
 from .errors import ModelError
 from .interface.signature import Signature, TensorInfo
 from .interface.symbols import Binding, DerivedSize
 from .lazy import lazy_property
 from .model_forms import NO_VALUES, Values
+from .models.compiled_model import CompiledModel
 from .runtime.environment import verifies
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.saved_facts import Facts, find_facts, kept_facts, store_facts
