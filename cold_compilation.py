@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from .compilation_request import CompilationRequest
@@ -105,19 +106,37 @@ class ColdCompilation:
             return None
         trial: Signature | None = None
         problem: GlowError = ModelError("the model does not declare its inputs and outputs")
+        tried = {**dict.fromkeys(symbols, 1), **sizes}
         try:
-            tried = {**dict.fromkeys(symbols, 1), **sizes}
             module, external = self.imported(tried)
             self._trial = tried, module, external
             trial = signature_of(module)
         except (ModelError, ValuesNeededError, PartsNeededError) as error:
             problem = error  # perhaps only with these sizes
+            trial = self._with_ones(tried, error)
         inputs = frontend.declared_inputs(model), None if trial is None else trial.inputs
         outputs = frontend.declared_outputs(model), None if trial is None else trial.outputs
         try:
             return Signature(_completed(*inputs), _completed(*outputs))
         except KeyError:
             raise problem from None
+
+    def _with_ones(self, sizes: Mapping[str, int], problem: GlowError) -> Signature | None:
+        """
+        Returns the signature of a graph for ones in the inputs whose values a problem says to be
+        missing; None if that is no graph either. It tells the ranks of what is not declared.
+        """
+        inputs = {each.name: each for each in onnx_frontend().declared_inputs(self._loaded_model())}
+        ones: dict[str, np.ndarray] = {}
+        while isinstance(problem, ValuesNeededError) and not ones.keys() >= set(problem.inputs):
+            for each in (inputs[name] for name in problem.inputs):
+                known = (sizes.get(n, 1) if isinstance(n, str) else n for n in each.shape or ())
+                ones[each.name] = np.ones([1 if n is None else n for n in known], each.dtype)
+            try:
+                return signature_of(self.imported(sizes, ones)[0])
+            except GlowError as error:
+                problem = error
+        return None
 
     def nested(self) -> NestedInterface | None:
         """Returns inputs and outputs if not all are tensors. Raises UnsupportedError for types."""
@@ -137,11 +156,22 @@ class ColdCompilation:
         return [each.name for each in onnx_frontend().declared_outputs(self._loaded_model())]
 
     def typed_declarations(self) -> Signature | None:
-        """Returns inputs and outputs as the model declares them; None if it leaves a type out."""
+        """
+        Returns inputs and outputs as the model declares them. If it leaves types of outputs out,
+        they are those for ones in the inputs that decide, if that is a graph, and else there is no
+        signature.
+        """
         frontend, model = onnx_frontend(), self._loaded_model()
+        outputs, trial = frontend.declared_outputs(model), None
+        if any(each.shape is None or each.dtype is None for each in outputs):
+            sizes = dict.fromkeys(frontend.model_symbols(model), 1)
+            try:
+                self.imported(sizes)
+            except GlowError as error:
+                trial = self._with_ones(sizes, error)
         try:
             inputs = _completed(frontend.declared_inputs(model), None)
-            return Signature(inputs, _completed(frontend.declared_outputs(model), None))
+            return Signature(inputs, _completed(outputs, trial and trial.outputs))
         except KeyError:
             return None
 

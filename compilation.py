@@ -198,7 +198,8 @@ class Compilation:
 
     def declared_signature(self, sizes: Mapping[str, int]) -> Signature | None:
         """
-        Returns inputs and outputs as an ONNX model declares them; None if it leaves a type out.
+        Returns inputs and outputs as an ONNX model declares them; None if it leaves a type out that
+        cannot be told.
         """
         source = self._source({}, form="declarations")
         declared = self._kept_signature(source, lambda: self._cold.typed_declarations())

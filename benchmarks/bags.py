@@ -8,8 +8,9 @@ A row of the output is a format of the table (f32, or fused rows of 8 or 4 bits,
 and an offset), the numbers in a row, and whether the 40 indices of each of 1024 bags name rows of
 the whole table or of 256 KiB of it. The speed is bytes of rows that are read in a second. Its share
 is that of the bytes that a copy of 64 MiB reads and writes in a second, in one thread; `lines` is
-that of whole lines of 64 bytes, of which a row needs one or two in part.
-With `--torch`, PyTorch's `embedding_bag` runs in turns
+that of whole lines of 64 bytes, of which a row needs one or two in part. `as f32` is the time of
+rows of equally many bytes that are f32: what it takes to find and read such rows, and to add them
+up without a conversion. With `--torch`, PyTorch's `embedding_bag` runs in turns
 (`pip install torch`).
 """
 
@@ -45,6 +46,11 @@ class Bags:
 
     bits: int
     columns: int
+
+    @property
+    def as_f32(self) -> Bags:
+        """Sums of rows of f32 that have equally many bytes."""
+        return Bags(32, self.row_bytes // 4)
 
     @property
     def row_bytes(self) -> int:
@@ -141,21 +147,23 @@ def main() -> None:
         parser.error(f"expected bits to be 32, 8 or 4, found {min(unknown)}")
     copy = copied(given.seconds)
     print(f"a copy reads and writes {copy / 1e9:.1f} GB/s")
-    heads = ("bits", "columns", "rows of", "threads", "ns/row", "GB/s", "share", "lines", "torch")
-    print("{:>4} {:>7} {:>7} {:>7} {:>7} {:>6} {:>6} {:>6} {:>6}".format(*heads))
+    heads = ("bits", "columns", "rows of", "threads", "ns/row", "GB/s", "share", "lines")
+    heads = (*heads, "as f32", *(["torch"] if given.torch else []))
+    print("{:>4} {:>7} {:>7} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7}".format(*heads), *heads[9:])
     for bits, columns, threads in product(given.bits, given.columns, given.threads):
         bags = Bags(bits, columns)
         rows = max(1, (given.mib << 20) // bags.row_bytes)
         for where, named in (("table", rows), ("cache", NEAR_BYTES // bags.row_bytes)):
             named = min(named, rows)
             times = seconds_of(bags, rows, named, threads, given.seconds, given.torch)
-            each = [1e9 * time / BAGS / EACH for time in times]
+            plain = seconds_of(bags.as_f32, rows, named, threads, given.seconds, False)
+            each = [1e9 * time / BAGS / EACH for time in (times[0], *plain, *times[1:])]
             speed = bags.row_bytes / each[0]
             lines = lines_of(bags, rows) / each[0]
             print(
                 f"{bits:4} {columns:7} {where:>7} {threads:7} {each[0]:7.1f} {speed:6.2f} "
-                f"{1e9 * speed / copy:6.2f} {1e9 * lines / copy:6.2f}"
-                + "".join(f" {other:6.1f}" for other in each[1:]),
+                f"{1e9 * speed / copy:6.2f} {1e9 * lines / copy:6.2f} {each[1]:7.1f}"
+                + "".join(f" {other:5.1f}" for other in each[2:]),
                 flush=True,
             )
 

@@ -14,6 +14,8 @@ from .dot_kinds import BYTE_DOTS, UNSIGNED_LHS, DotKind
 
 LINE_BYTES = 64
 """Bytes of a line of a cache, and of a row of a tile register."""
+ALLOCATED_ALIGNMENT = 16
+"""The multiple of bytes at which allocators place arrays, on 64-bit systems."""
 _LEAST_BLOCK = 8
 """Channels of a block, as far as registers allow."""
 _POINTS = 6

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import IndexRangeError, InputError, LimitError
+from ..errors import InputError, LimitError
 from ..lazy import lazy_property
 from ..wording import counted
+from .index_range import IndexRange
 
 _ORT_NAMES = {
     "float32": "float",
@@ -21,64 +22,6 @@ _ORT_NAMES = {
 _IN_BYTES = {name: np.dtype(np.int8) for name in ("int2", "int4")}
 _IN_BYTES |= {name: np.dtype(np.uint8) for name in ("uint2", "uint4")}
 """The types in which programs hold the integers of ml_dtypes, which only have the used bits."""
-
-
-@dataclass(frozen=True)
-class IndexRange:
-    """The range that indices in an input, or indices that a network computes, may have."""
-
-    low: tuple[int, ...]
-    """The smallest one: of all, or for each place along the last dimension."""
-    high: tuple[int, ...]
-    """The largest one."""
-    user: str
-    """The operator and the node that take them."""
-    total: int | None = None
-    """Their sum, if they are lengths of parts of something."""
-    ascending: bool = False
-    """Whether none is smaller than the one before it."""
-    what: str = "indices"
-    """The name of the numbers, in the plural."""
-
-    def problem(self, array: np.ndarray) -> str | None:
-        """Returns what is wrong with the indices in an array, as `expected ..., found ...`."""
-        outside = (array < np.array(self.low)) | (array > np.array(self.high))
-        if outside.any():
-            place = tuple(int(i) for i in np.argwhere(outside)[0])
-            along = place[-1] if len(self.low) > 1 else 0
-            return (
-                f"expected {self.what} in {self.low[along]} to {self.high[along]}, "
-                f"found {array[place]} at {list(place)}"
-            )
-        if self.total is not None and array.sum() != self.total:
-            return f"expected lengths with the sum {self.total}, found {array.sum()}"
-        if self.ascending and (falls := np.flatnonzero(np.diff(array) < 0)).size:
-            first = int(falls[0])
-            return (
-                f"expected offsets that do not decrease, "
-                f"found {array[first + 1]} behind {array[first]} at [{first + 1}]"
-            )
-        return None
-
-    def expect(self, array: np.ndarray, name: str) -> None:
-        """Raises InputError unless all indices of the input `name` are in the range."""
-        problem = self.problem(array)
-        if problem is not None:
-            raise InputError(f"input {name!r}: {self.user}: {problem}")
-
-    def expect_extremes(self, extremes: np.ndarray) -> None:
-        """
-        Raises IndexRangeError unless computed indices are in the range. `extremes` are their
-        largest ones, then those of `-1 - index`: of all, or for each place along their last
-        dimension.
-        """
-        for low, high, largest, inverted in zip(self.low, self.high, *extremes, strict=True):
-            smallest = -1 - int(inverted)
-            if smallest < low or largest > high:
-                raise IndexRangeError(
-                    f"{self.user}: expected {self.what} in {low} to {high}, found "
-                    f"{smallest if smallest < low else largest}, which the network computes"
-                )
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..interface.index_range import IndexRange
 from ..interface.memory_plan import Buffer, MemoryPlan
-from ..interface.signature import Count, IndexRange, Signature, TensorInfo
+from ..interface.signature import Count, Signature, TensorInfo
 from .object_cache import key_of
 
 if TYPE_CHECKING:

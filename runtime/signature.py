@@ -20,7 +20,8 @@ from ..errors import ModelError
 from ..glow_dialects.dims import is_symbolic
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, RESULT, STATE
 from ..glow_dialects.operator import shape_of, text_of, to_python
-from ..interface.signature import Count, IndexRange, Signature, TensorInfo
+from ..interface.index_range import IndexRange
+from ..interface.signature import Count, Signature, TensorInfo
 from ..interface.symbols import DerivedSize
 from ..semantics.arrays import interface_dtype
 

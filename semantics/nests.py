@@ -72,7 +72,7 @@ class NestMeaning:
         points = _Points(nest.parallel, values)
         given: list[np.ndarray] = []
         if nest.reduction is not None:
-            given.append(self._reduced(nest, nest.reduction, values))
+            given += self._reduced(nest, nest.reduction, values)
         given += [self._load(a, points, nest.raw) for a in nest.operands]
         shape = tuple(d.size for d in nest.parallel)
         written = given if nest.raw else _evaluated(nest.body, given)
@@ -81,28 +81,29 @@ class NestMeaning:
             place = np.broadcast_to(self._place(access, points), shape)
             array[place] = np.broadcast_to(convert(value, array.dtype), shape)
 
-    def _reduced(self, nest: Nest, reduction: Reduction, values: Values) -> np.ndarray:
+    def _reduced(self, nest: Nest, reduction: Reduction, values: Values) -> list[np.ndarray]:
         """Returns the results of the reduction at all points of the parallel loops."""
         dims = (*nest.parallel, *nest.reduced)
         points, dtype = _Points(dims, values), compute_dtype(reduction.element)
         if reduction.terms > 1:
-            terms = self._products(reduction, points, dtype)
+            found = [self._products(reduction, points, dtype)]
         else:
             reads = [self._load(a, points, False) for a in reduction.reads]
             if reduction.map is not None:
-                (terms,) = _evaluated(reduction.map, reads)
+                found = _evaluated(reduction.map, reads)
             elif len(reads) == 2:
-                terms = np.multiply(*(convert(r, dtype) for r in reads))
+                found = [np.multiply(*(convert(r, dtype) for r in reads))]
             else:
-                (terms,) = reads
-        terms = np.broadcast_to(convert(terms, dtype), [d.size for d in dims])
-        if nest.range is not None:
-            counts = self._counts(nest.range, points)
-            terms = np.where(counts, terms, _identity(reduction.combine, dtype))
-        combination = _COMBINATIONS[reduction.combine]
-        axes = tuple(range(len(nest.parallel), len(dims)))
-        initial = _identity(reduction.combine, dtype)
-        return combination.reduce(terms, axis=axes, dtype=dtype, initial=initial)
+                found = reads
+        counts = None if nest.range is None else self._counts(nest.range, points)
+        combination, neutral = _COMBINATIONS[reduction.combine], _identity(reduction.combine, dtype)
+        axes, results = tuple(range(len(nest.parallel), len(dims))), []
+        for terms in found:
+            terms = np.broadcast_to(convert(terms, dtype), [d.size for d in dims])
+            if counts is not None:
+                terms = np.where(counts, terms, neutral)
+            results.append(combination.reduce(terms, axis=axes, dtype=dtype, initial=neutral))
+        return results
 
     def _counts(self, bounds: Range, points: _Points) -> np.ndarray:
         """Returns at which points a loop has a value in its range."""

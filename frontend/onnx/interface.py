@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import ValueInfoProto
+from onnx import ValueInfoProto, shape_inference
 
 from ...semantics.arrays import interface_dtype
 from .element_types import ELEMENTS
@@ -32,7 +32,35 @@ def declared_inputs(model: Model) -> list[Declaration]:
 
 
 def declared_outputs(model: Model) -> list[Declaration]:
-    return [Declaration(o.name, output_dims(o), _dtype(o)) for o in model.proto.graph.output]
+    """
+    Returns the outputs as the model declares them. Types and ranks that it leaves out are those of
+    ONNX's shape inference, as far as it tells; sizes that it leaves out stay unknown.
+    """
+    outputs = model.proto.graph.output
+    declared = [Declaration(o.name, output_dims(o), _dtype(o)) for o in outputs]
+    if all(each.shape is not None and each.dtype is not None for each in declared):
+        return declared
+    inferred = _inferred_outputs(model)
+    return [_completed(each, inferred.get(each.name)) for each in declared]
+
+
+def _completed(declared: Declaration, inferred: ValueInfoProto | None) -> Declaration:
+    shape, dtype = declared.shape, declared.dtype
+    if inferred is None:
+        return declared
+    found = output_dims(inferred)
+    if shape is None and found is not None:
+        shape = [None] * len(found)
+    return Declaration(declared.name, shape, _dtype(inferred) if dtype is None else dtype)
+
+
+def _inferred_outputs(model: Model) -> dict[str, ValueInfoProto]:
+    """Returns outputs as shape inference knows them; none if it fails."""
+    try:
+        graph = shape_inference.infer_shapes(model.proto).graph
+    except shape_inference.InferenceError:
+        return {}
+    return {output.name: output for output in graph.output}
 
 
 def model_symbols(model: Model) -> list[str]:

@@ -37,6 +37,9 @@ from .subgraphs import (
     value_needed,
 )
 
+MOST_STEPS_OF_SEQUENCES = 1024
+"""Steps of a loop that carries a sequence, which cannot be anything but nodes of the graph."""
+
 
 def loop(node: OnnxNode, subgraphs: Subgraphs) -> list[SSAValue]:
     """Converts a Loop: its steps if they are known and few, else as a loop."""
@@ -129,10 +132,10 @@ def _unrolled(node: OnnxNode, subgraphs: Subgraphs, steps: Steps) -> list[SSAVal
     body, states = node.attr("body"), node.values_from(2)
     going = node.optional(1) is None or bool(node.known_number(1))
     outputs: list[list[SSAValue]] = []
-    most = steps.most
+    most, limit = steps.most, MOST_STEPS_OF_SEQUENCES if _has_sequence(states) else MOST_STEPS
     while going and (most is None or len(outputs) < most):
-        if len(outputs) == MOST_STEPS:
-            raise SeparateSteps(f"more than {MOST_STEPS} steps would become nodes of the graph")
+        if len(outputs) == limit:
+            raise SeparateSteps(f"more than {limit} steps would become nodes of the graph")
         step = node.build.constant(np.array(len(outputs), np.int64))
         condition, *results = subgraphs.run(body, [step, known_true(node.build), *states])
         states = results[: len(states)]
@@ -156,11 +159,15 @@ def _rows_of_none(
     return [no_rows(node, t) for t in types]
 
 
+def _has_sequence(states: Sequence[SSAValue]) -> bool:
+    return not all(isinstance(v.type, TensorType) for v in states)
+
+
 def _loop_body(node: OnnxNode, subgraphs: Subgraphs, states: Sequence[SSAValue]) -> ConvertedBody:
-    if not all(isinstance(v.type, TensorType) for v in states):
+    if _has_sequence(states):
         raise Unsupported(
-            "it carries a sequence, so its steps have to become nodes: their number must be known "
-            f"when the model is compiled, and at most {MOST_STEPS}"
+            "it carries a sequence, so its steps become nodes: their number has to be known when "
+            f"the model is compiled, and to be at most {MOST_STEPS_OF_SEQUENCES}"
         )
 
     def arguments(given: Sequence[SSAValue]) -> Sequence[SSAValue]:

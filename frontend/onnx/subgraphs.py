@@ -37,7 +37,7 @@ class Subgraphs(Protocol):
 
 
 MOST_STEPS = 256
-"""Steps of a loop that become nodes of the graph, if nothing else can be."""
+"""Steps of a loop that become nodes of the graph, if it cannot be a loop of the program."""
 MOST_NODES = 512
 """Nodes that the steps of a loop may become if it can be a loop of the program as well."""
 LIMIT = 2**24

@@ -16,8 +16,8 @@ from ..substitution import substitute_all
 class Body:
     """
     The computation of the elements that are written at a point from the values that are read there.
-    Argument `i` of the expressions is the value with number `i`: first the result of the reduction,
-    if there is one, then the operands.
+    Argument `i` of the expressions is the value with number `i`: first the results of the
+    reduction, if there is one, then the operands.
 
     Values compute in the compute types of their elements. Every conversion names its target, and so
     does every constant without operands beside it.
@@ -41,6 +41,13 @@ class Body:
     def weight(self) -> int:
         """About the number of operations at a point; writing an argument counts as one."""
         return weight(self.order) + sum(r.index is not None for r in self.results)
+
+    def only(self, numbers: Sequence[int]) -> Body:
+        """Returns the body with some of its results alone."""
+        if len(numbers) == len(self.results):
+            return self
+        chosen = [(self.results[n], self.elements[n]) for n in numbers]
+        return Body(tuple(r for r, _ in chosen), tuple(e for _, e in chosen))
 
     def applied(self, given: Sequence[Expr]) -> tuple[Expr, ...]:
         """Returns the results for expressions as arguments."""

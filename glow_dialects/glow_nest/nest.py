@@ -15,7 +15,7 @@ from math import prod
 
 from xdsl.ir import Attribute
 
-from ...glow_dialects.scalar import Number
+from ...glow_dialects.scalar import Number, in_order_of_creation
 from ..elements import compute_type, element_bytes, highest, lowest
 from .affine import Access, Affine, Dim
 from .body import Body
@@ -50,14 +50,15 @@ class Reduction:
     """
     `acc = combine(acc, map(*reads))` over the reduction dimensions.
 
-    Without `map` the single read is the value, and two reads are multiplied.
+    Without `map` the single read is the value, and two reads are multiplied. A map of several
+    values has an accumulator for each.
     """
 
     combine: Combine
     element: Attribute
     reads: tuple[Access, ...]
     map: Body | None = None
-    """Computes one value from the reads."""
+    """Computes the values to combine from the reads."""
     terms: int = 1
     """
     The number of neighbours of each of two narrow reads that make a step, which adds all their
@@ -75,6 +76,18 @@ class Reduction:
     @property
     def is_product(self) -> bool:
         return self.map is None and len(self.reads) == 2
+
+    @property
+    def values(self) -> int:
+        """The number of values that are combined, each with its own kind."""
+        return 1 if self.map is None else len(self.map.results)
+
+    def read_by(self, value: int) -> Sequence[Access]:
+        """Returns the reads that a value depends on."""
+        if self.map is None:
+            return self.reads
+        needed = in_order_of_creation((self.map.results[value],))
+        return [self.reads[e.index] for e in needed if e.index is not None]
 
 
 @dataclass(frozen=True)
@@ -97,7 +110,7 @@ class Nest:
     writes: tuple[Access, ...]
     body: Body
     """
-    The body, from the reduction's result, if there is one, and the operands, to the elements to
+    The body, from the reduction's results, if there are any, and the operands, to the elements to
     write.
     """
     operands: tuple[Access, ...] = ()
@@ -148,9 +161,10 @@ class Nest:
 
     @property
     def given(self) -> list[Attribute]:
-        """The elements that the body gets: the result of the reduction, and the operands."""
-        result = [self.reduction.element] if self.reduction is not None else []
-        return [*result, *(a.element for a in self.operands)]
+        """The elements that the body gets: the results of the reduction, and the operands."""
+        of = self.reduction
+        results = [] if of is None else [of.element] * of.values
+        return [*results, *(a.element for a in self.operands)]
 
     @property
     def is_empty(self) -> bool:

@@ -44,6 +44,8 @@ def write_nest(writer: Writer, nest: Nest, put_body: PutBody) -> None:
             writer.put(f" at [{', '.join(map(str, reduction.fields))}]")
         _write_words(writer, reduction, _OF_REDUCTIONS)
         if reduction.map is not None:
+            if reduction.values > 1:
+                writer.put(f" values {reduction.values}")
             writer.put(" map ")
             put_body(reduction.map, [a.element for a in reduction.reads])
     _write_accesses(writer, " reads", nest.operands)
@@ -133,12 +135,29 @@ def _read_reduction(reader: Reader, body: ReadBody) -> Reduction:
         square = parser.Delimiter.SQUARE
         fields = parser.parse_comma_separated_list(square, parser.parse_integer)
     words = _read_words(reader, _OF_REDUCTIONS)
-    mapped = None
-    if parser.parse_optional_keyword("map"):
+    mapped, values = None, _read_values(reader)
+    if values > 1:
+        parser.parse_keyword("map")
+        mapped = body([a.element for a in reads], [element] * values)
+    elif parser.parse_optional_keyword("map"):
         mapped = body([a.element for a in reads], [element])
     return Reduction(
         *(Combine[name.upper()], element, reads, mapped, terms, tuple(fields)), **words
     )
+
+
+def _read_values(reader: Reader) -> int:
+    """Returns how many values a map computes."""
+    parser = reader.parser
+    if not parser.parse_optional_keyword("values"):
+        return 1
+    position = parser.pos
+    values = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    if values < 2:
+        parser.raise_error(
+            f"expected several values, found {values}: one needs no number", position
+        )
+    return values
 
 
 def _read_accesses(reader: Reader, word: str) -> tuple[Access, ...]:

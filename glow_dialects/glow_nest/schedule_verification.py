@@ -69,7 +69,7 @@ def registers_of(nest: Nest, schedule: Schedule) -> int:
     if not isinstance(schedule, Reducing) or nest.reduction is None:
         return 0
     tile: Mapping[Dim, int] = dict(_tile(nest, schedule))
-    sums = prod(n for d, n in tile.items() if d in nest.parallel or d is schedule.vector)
+    sums = accumulators(nest, tile, schedule.vector)
     vectors = min(
         (
             vectors_kept(prod(n for d, n in tile.items() if a.stride(d) != 0), prod(tile.values()))
@@ -81,6 +81,19 @@ def registers_of(nest: Nest, schedule: Schedule) -> int:
     if sums == 1 or not isinstance(schedule, Reduce | RegisterTile):
         return sums
     return sums + vectors + 1
+
+
+def accumulators(nest: Nest, tile: Mapping[Dim, int], vector: Dim | None) -> int:
+    """
+    Returns the accumulators of a tile. Points at which a value of the reduction is the same have
+    one for it, unless lanes run over a loop of the reduction.
+    """
+    assert nest.reduction is not None
+    own = {d: n for d, n in tile.items() if d in nest.parallel or d is vector}
+    if vector in nest.reduced:
+        return nest.reduction.values * prod(own.values())
+    read = [nest.reduction.read_by(value) for value in range(nest.reduction.values)]
+    return sum(prod(n for d, n in own.items() if any(a.stride(d) for a in of)) for of in read)
 
 
 def vectors_kept(loaded: int, accumulators: int) -> int:

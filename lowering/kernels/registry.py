@@ -335,10 +335,11 @@ class Kernel:
         range: Range | None = None,
     ) -> None:
         """
-        Computes `result[places[i]] = epilogue(values[i](operands))` for several places at once.
+        Computes `result[places[i]] = epilogue(values[i](reduction, operands))` for several places
+        at once.
         """
         epilogue, result = self.epilogue, self.result
-        own = len(operands) + (reduction is not None)
+        own = len(operands) + (0 if reduction is None else reduction.values)
         views = [result, *epilogue.extras] if epilogue.in_place else epilogue.extras
         extras = [view[place] for place in places for view in views]
         written = values

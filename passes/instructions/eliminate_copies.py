@@ -122,13 +122,15 @@ def _is_touched(timeline: Timeline, buffer: SSAValue, dest: SSAValue, first: int
     a copy to the place in `buffer` that those elements are to have.
     """
     for access in timeline.accesses(buffer_of(dest), first, end):
+        if not overlap(access.value, dest):
+            continue
         op = access.instruction
         stays = (
             isinstance(op, CopyOp)
             and buffer_of(op.dest) is buffer
             and view_through(memref(dest), memref(op.dest)) == access.value.type
         )
-        if not stays and overlap(access.value, dest):
+        if not stays:
             return True
     return False
 

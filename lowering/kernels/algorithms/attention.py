@@ -22,7 +22,7 @@ from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View,
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, NumberList, Reduction
 from ....glow_dialects.scalar import Expr, convert, maximum, multiply_add, select
-from ..registry import Kernel, kernel, total
+from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import (
     balanced_panel,
     hides_blocks,
@@ -47,9 +47,14 @@ def attention(k: Kernel) -> None:
     """
     Computes, for each image, each head, and a few rows of the query: the scores, the numerators of
     their softmax, and the mean of the values. Many rows read packed copies of the keys and of the
-    values of the head. Heads with the same keys are rows of one head if each has one row.
+    values of the head. Heads with the same keys are rows of one head if each has one row. The sum
+    over no keys is zero.
     """
     query, key = k.operands[:2]
+    if not key.shape[1]:
+        dims = view_dims(k.result)
+        k.finish(dims, dims, [], Expr.constant(0.0, k.element))
+        return
     rows, groups = query.shape[1], key.shape[2]
     n, g, m = Dim("n", query.shape[0]), Dim("h", groups), Dim("m", query.shape[2] // groups)
     element = compute_type(query.element)

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
-from xdsl.dialects.builtin import f16, f32, i32
+from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type, element_bytes
-from ....glow_dialects.glow.elementwise import X, Y
+from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.embedding import EmbeddingBagOp, FusedEmbeddingBagOp
-from ....glow_dialects.glow_nest.affine import Access, Dim, Index, Indirect, affine
+from ....glow_dialects.glow_nest.affine import Access, Dim, Index, Indirect, View, affine
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, Range, Reduction
-from ....glow_dialects.scalar import Expr, Primitive, apply, arguments, convert, multiply_add
+from ....glow_dialects.glow_nest.nest import Combine, Range, Reduction
+from ....glow_dialects.scalar import (
+    Expr,
+    Primitive,
+    apply,
+    arguments,
+    convert,
+    maximum,
+    minimum,
+    multiply_add,
+    select,
+)
 from ..registry import Kernel, kernel, total
 
 
@@ -31,8 +42,8 @@ def embedding_bag(k: Kernel) -> None:
 @kernel(FusedEmbeddingBagOp)
 def fused_embedding_bag(k: Kernel) -> None:
     """
-    Does the same with quantized rows. Where a byte has several numbers, these have sums of their
-    own, which are interleaved for each bag.
+    Adds quantized rows. Each of the numbers of a byte has a sum, and the offsets of rows have one
+    for all numbers.
     """
     bits, size = k.call.int("bits"), FusedEmbeddingBagOp.number_bytes(k.call)
     per, b, c = 8 // bits, Dim("b", k.result.shape[0]), Dim("c", size)
@@ -40,39 +51,36 @@ def fused_embedding_bag(k: Kernel) -> None:
     factors = f16 if k.call.get("half") else f32
     scale = bag.of_row(size, factors)
     offset = bag.of_row(size + element_bytes(factors), factors)
-    reads = (bag.of_row(c), scale, offset, bag.factor)
-    number, s, o, w = arguments(4)
+    byte, s, o, w = arguments(4)
     s, o = (convert(a, f32) * w for a in (s, o))
-    if per == 1:
-        value = Body((multiply_add(convert(number, f32), s, o),), (f32,))
-        k.reduce(
-            [b, c], [bag.t], Reduction(Combine.ADD, f32, reads, value), [b, c], range=bag.range
-        )
-        return
-    part = Dim("part", per)
-    masks, shift = k.scratch((per,), i32), k.scratch((), f32)
-    for i in range(per):
-        k.map((), masks[[i]], (), Expr.constant((2**bits - 1) << (bits * i), i32))
-    number, s, w, mask = arguments(4)
-    there = convert(apply(Primitive.AND, convert(number, i32), mask), f32)
-    reads = (bag.of_row(c), scale, bag.factor, masks[[part]])
-    value = Body((there * (convert(s, f32) * w),), (f32,))
-    offsets = Body((convert(X, f32) * Y,), (f32,))
-    sums = k.scratch((per, size), f32)
-    with k.repeat(b):
-        _sum(k, bag, (), shift[()], Reduction(Combine.ADD, f32, (offset, bag.factor), offsets))
-        _sum(k, bag, (part, c), sums[[part, c]], Reduction(Combine.ADD, f32, reads, value))
-        places = [[b, affine(c) * per + i] for i in range(per)]
-        start, *given = arguments(per + 1)
-        # a number is converted where it is in its byte
-        values = [multiply_add(n, 2.0 ** -(bits * i), start) for i, n in enumerate(given)]
-        k.finish_tile([c], places, [shift[()], *(sums[[i, c]] for i in range(per))], values)
+    # bits from the lowest on, up to those of each number: sums of these tell the numbers apart
+    parts = [_lowest(byte, bits * i) for i in range(1, per)]
+    values = (*(convert(n, f32) * s for n in (*parts, byte)), o)
+    sums = Body(values, (f32,) * len(values))
+    *given, start = arguments(per + 1)
+    apart = [given[0], *(upper - lower for lower, upper in pairwise(given))]
+    values = [multiply_add(n, 2.0 ** -(bits * i), start) for i, n in enumerate(apart)]
+    reduction = Reduction(Combine.ADD, f32, (bag.of_row(c), scale, offset, bag.factor), sums)
+    places = [[b, affine(c) * per + i] for i in range(per)]
+    k.finish_tile([b, c], places, [], values, [bag.t], reduction, bag.range)
 
 
-def _sum(k: Kernel, bag: _Bag, dims: tuple[Dim, ...], write: Access, reduction: Reduction) -> None:
-    """Adds the nest of a sum over the rows of a bag."""
-    body = Body.passing(f32)
-    k.nest(Nest(dims, (write,), body, (), reduction, (bag.t,), range=bag.range))
+def _lowest(byte: Expr, bits: int) -> Expr:
+    """Returns the number that the lowest bits of a byte are."""
+    return apply(Primitive.AND, convert(byte, i32), Expr.constant(2**bits - 1, i32))
+
+
+def _clamped(k: Kernel, indices: View, size: int) -> View:
+    """
+    Returns indices counted from the front, which are not negative, in temporary memory: each is
+    clamped once, though the sums of a bag look at it again for each part of a row.
+    """
+    t, element = Dim("t", indices.shape[0]), i32 if size <= 2**31 else i64
+    rows, index = k.scratch(indices.shape, element), convert(X, i64)
+    from_front = select(index < 0, index + size, index)
+    clamped = minimum(maximum(from_front, 0), max(0, size - 1))
+    k.map([t], rows[[t]], (indices[[t]],), convert(clamped, element))
+    return rows
 
 
 class _Bag:
@@ -86,7 +94,8 @@ class _Bag:
         self.factor = weights[[self.t if weights.shape == indices.shape else 0]]
         """The factor of the row."""
         self._data = data
-        self._row = Indirect(indices[[self.t]], data.shape[0], data.strides[0])
+        rows = _clamped(k, indices, data.shape[0])
+        self._row = Indirect(rows[[self.t]], data.shape[0], data.strides[0], unsigned=True)
 
     def of_row(self, column: Index, read_as: Attribute | None = None) -> Access:
         """Returns an element of the row that index `t` names, or bytes of it as a type."""

@@ -23,7 +23,7 @@ def interleaves(nest: Nest, dim: Dim | None) -> bool:
     count = len(nest.writes)
     if dim is None or count not in RECORDS:
         return False
-    if nest.in_place or nest.raw or nest.reduction is not None:
+    if nest.in_place or nest.raw or dim in nest.reduced:
         return False
     return first.stride(dim) == count and all(
         w.buffer is first.buffer

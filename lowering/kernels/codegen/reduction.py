@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 from xdsl.dialects import arith, vector
 from xdsl.ir import Attribute, SSAValue
@@ -15,12 +16,13 @@ from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Range, identity
 from ....glow_dialects.glow_nest.schedule import GatheredDot, Reducing, RegisterTile, VectorSchedule
-from ....glow_dialects.machine import LINE_BYTES
+from ....glow_dialects.machine import ALLOCATED_ALIGNMENT, LINE_BYTES
 from ...llvm.types import element_of
 from .algebra import ArithAlgebra, Value
 from .emit import REASSOCIATE, Emitter, LoopBody
 from .loads import Loaded, Loads
 from .memory import Address, Point, offset_of
+from .sums import Sums
 from .tile import Tile
 from .types import bits, computes_in_float, value_type
 
@@ -56,8 +58,8 @@ class TileReduction:
         self.starts_with_operand = self._of.adds_operand and not self._across
         self._loaded: Loaded | None = None
 
-    def results(self, tile: Tile, points: Sequence[Point]) -> list[Value]:
-        """Returns the results at the points of a tile."""
+    def results(self, tile: Tile, points: Sequence[Point]) -> Sequence[Sequence[Value]]:
+        """Returns the results at each of the points of a tile."""
         if isinstance(self._schedule, GatheredDot):
             self._loaded = {}  # steps of a tile share what they load
         # lanes over a reduced dimension may have several accumulators for each point
@@ -67,10 +69,17 @@ class TileReduction:
         spread = [{**p, **q} for p in self._rows(points) for q in inner]
         first = 0 if tile.has_sums is None else 1  # the loop over chunks is further outside
         start = replace(self._prefetching_inside(tile, spread), revisited=None)
-        accumulators = self._reduced(first, start, spread, self._starts(tile, spread))
-        if not self._across:
-            return [Value(a, self._of.element) for a in accumulators]
-        n = len(inner)
+        sums = self._sums(tile, spread)
+        accumulators = self._reduced(first, start, sums, self._starts(tile, sums))
+        of_values = [[accumulators[place] for place in places] for places in sums.places]
+        if self._across:
+            found = [self._across_lanes(vectors, len(inner)) for vectors in of_values]
+        else:
+            found = [[Value(a, self._of.element) for a in vectors] for vectors in of_values]
+        return list(zip(*found, strict=True))
+
+    def _across_lanes(self, accumulators: Sequence[SSAValue], n: int) -> list[Value]:
+        """Returns what the lanes of each `n` accumulators make, as numbers or lanes of results."""
         groups = [accumulators[i : i + n] for i in range(0, len(accumulators), n)]
         across = LaneReduction(self._of.combine, self._of.element, self._wide, self._narrow)
         totals = [across.total(group) for group in groups]
@@ -102,39 +111,44 @@ class TileReduction:
         assert rows is not None
         return [{**p, rows: p.get(rows, 0) + i} for p in points for i in lanes]
 
-    def _starts(self, tile: Tile, points: Sequence[Point]) -> list[SSAValue]:
+    def _sums(self, tile: Tile, points: Sequence[Point]) -> Sums:
+        """Returns the accumulators of a tile, of which equal ones are one if all start alike."""
+        starts_alike = tile.has_sums is None and not self.starts_with_operand
+        return Sums.of(self._of, points, shared=starts_alike and not self._across)
+
+    def _starts(self, tile: Tile, sums: Sums) -> list[SSAValue]:
         """Returns the values of accumulators before the first step."""
-        loads = Loads(tile, self._wide)
+        loads, points = Loads(tile, self._wide), sums.points
         if self.starts_with_operand:
             return [loads(tile.nest.operands[0], point).ssa for point in points]
         element = self._of.element
         neutral = self._wide.number(identity(self._of.combine, element), element).ssa
         if tile.has_sums is None:
-            return [neutral] * len(points)
-        sums = [loads(tile.nest.writes[0], point).ssa for point in points]
-        return [self._wide.emitter.select(tile.has_sums, s, neutral) for s in sums]
+            return [neutral] * sums.count
+        before = [loads(tile.nest.writes[0], point).ssa for point in points]
+        return [self._wide.emitter.select(tile.has_sums, s, neutral) for s in before]
 
     def _reduced(
-        self, level: int, tile: Tile, points: Sequence[Point], accumulators: Sequence[SSAValue]
+        self, level: int, tile: Tile, sums: Sums, accumulators: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """Returns the accumulators after the loops from a level on."""
         if level == len(self._loops):
-            return self._accumulate(tile, points, accumulators)
+            return self._accumulate(tile, sums, accumulators)
         dim, schedule = self._loops[level], self._schedule
         if isinstance(schedule, Reducing) and dim in schedule.unrolled:
             for i in range(dim.size):
-                accumulators = self._reduced(level + 1, tile.moved(dim, i), points, accumulators)
+                accumulators = self._reduced(level + 1, tile.moved(dim, i), sums, accumulators)
             return accumulators
 
         def body(number: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             if level == len(self._loops) - 1:
-                self._prefetch_ahead(tile, dim, number, points)
-            return self._reduced(level + 1, tile.moved(dim, number), points, carried)
+                self._prefetch_ahead(tile, dim, number, sums.points)
+            return self._reduced(level + 1, tile.moved(dim, number), sums, carried)
 
         if tile.nest.range is not None and dim is tile.nest.range.dim:
             return self._in_range(tile.nest.range, tile, accumulators, body)
         if level == len(self._loops) - 1:
-            self._prefetch_next(tile, points)
+            self._prefetch_next(tile, sums.points)
         step = schedule.step(dim)
         full = dim.size // step * step
         accumulators = self._wide.emitter.loop_carrying(full, step, accumulators, body)
@@ -142,7 +156,7 @@ class TileReduction:
             # the rest: a tile that ends with the dimension, without the lanes that were counted
             start = dim.size - step
             last = replace(tile.moved(dim, start), revisited=full - start)
-            accumulators = self._reduced(level + 1, last, points, accumulators)
+            accumulators = self._reduced(level + 1, last, sums, accumulators)
         return accumulators
 
     def _in_range(
@@ -154,37 +168,43 @@ class TileReduction:
         return self._wide.emitter.loop_carrying_between(first, end, accumulators, body)
 
     def _accumulate(
-        self, tile: Tile, points: Sequence[Point], accumulators: Sequence[SSAValue]
+        self, tile: Tile, sums: Sums, accumulators: Sequence[SSAValue]
     ) -> list[SSAValue]:
         """Returns the accumulators after one step."""
         tile = tile.resolved(self._of.reads)
         loads = Loads(tile, self._wide, reduces=True, loaded=self._loaded)
-        results = []
-        for point, accumulator in zip(points, accumulators, strict=True):
+        results: list[SSAValue] = []
+        for point, numbers in sums.own:
             mask = tile.fresh(point)
             values = [loads(a, point) for a in self._of.reads]
-            new = self._combined(Value(accumulator, self._of.element), values).ssa
+            before = accumulators[len(results) : len(results) + len(numbers)]
+            after = self._combined(before, values, numbers)
             if mask is not None:
-                new = self._wide.emitter.select(mask, new, accumulator)
-            results.append(new)
+                pairs = zip(after, before, strict=True)
+                after = [self._wide.emitter.select(mask, new, old) for new, old in pairs]
+            results += after
         for access in self._far:
-            self._prefetch_points(tile, access, points, 0)
+            self._prefetch_points(tile, access, sums.points, 0)
         start = {d: elements.start for d, elements in tile.elements.items()}
         for access in self._lines:
             tile.memory.prefetch(access, tile.places[access], offset_of(access, start), 2)
         return results
 
-    def _combined(self, acc: Value, values: Sequence[Value]) -> Value:
-        """Returns an accumulator with what was read for one step."""
+    def _combined(
+        self, before: Sequence[SSAValue], values: Sequence[Value], numbers: Sequence[int]
+    ) -> list[SSAValue]:
+        """Returns the accumulators of some values of a point, with what was read for one step."""
         of, wide = self._of, self._wide
+        accumulators = [Value(ssa, of.element) for ssa in before]
         if of.terms > 1:
-            return wide.dot(values[0], values[1], acc, of.terms)
+            return [wide.dot(values[0], values[1], acc, of.terms).ssa for acc in accumulators]
         if of.is_product:
             a, b = (wide.convert(v, of.element) for v in values)
-            return wide.multiply_add(b, a, acc)
+            return [wide.multiply_add(b, a, acc).ssa for acc in accumulators]
         if of.map is not None:
-            values = wide.evaluate(of.map, values)
-        return wide.combine(of.combine, acc, values[0])
+            values = wide.evaluate(of.map.only(numbers), values)
+        pairs = zip(accumulators, values, strict=True)
+        return [wide.combine(of.combine, acc, value).ssa for acc, value in pairs]
 
     def _prefetch_next(self, tile: Tile, points: Sequence[Point]) -> None:
         if not isinstance(self._schedule, RegisterTile):
@@ -208,11 +228,11 @@ class TileReduction:
             there = tile.moved(dim, later).resolved(accesses)
             lines: dict[tuple[Buffer, SSAValue | None], tuple[Access, set[int]]] = {}
             for access in accesses:
-                place = there.places[access]
+                place, unit = there.places[access], _unit(access)
                 _, found = lines.setdefault((access.buffer, place.dynamic), (access, set()))
                 reach = self._reach(access)
                 for start in (place.constant + offset_of(access, point) for point in points):
-                    found.update((start, start + reach))
+                    found.update(at // unit * unit for at in (start, start + reach))
             for (buffer, start), (access, found) in lines.items():
                 for offset in _lines(found, LINE_BYTES // element_bytes(buffer.element)):
                     memory.prefetch(access, Address(start, 0), offset)
@@ -231,6 +251,16 @@ class TileReduction:
         """Prefetches what lies `distance` elements behind what the points of a tile read."""
         for offset in sorted({offset_of(access, point) for point in points}):
             tile.memory.prefetch(access, tile.places[access], offset + distance)
+
+
+def _unit(access: Access) -> int:
+    """
+    Returns how many elements, from a multiple of them on, lie in one cache line wherever rows begin
+    that are so far apart, in memory as allocators give it.
+    """
+    size = element_bytes(access.buffer.element)
+    stride = 1 if access.indirect is None else access.indirect.stride
+    return max(1, gcd(abs(stride) * size, ALLOCATED_ALIGNMENT) // size)
 
 
 def _lines(offsets: Iterable[int], line: int) -> Iterator[int]:

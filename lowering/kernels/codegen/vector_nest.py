@@ -87,7 +87,7 @@ class VectorNest:
         """Reduces, load the operands, and writes what the body makes of them."""
         nest, finishing = self._nest, self._schedule.finishing
         points = tile.points(finishing.order, finishing)
-        results: Sequence[Value | None] = [None] * len(points)
+        results: Sequence[Sequence[Value]] = [()] * len(points)
         starts_with_operand = False
         if self._reduction is not None:
             results = self._reduction.results(tile, points)
@@ -98,7 +98,7 @@ class VectorNest:
             operands = [loads(a, point) for a in nest.operands]
             if starts_with_operand:
                 operands[0] = self._algebra.number(0, operands[0].element)
-            given = operands if result is None else [result, *operands]
+            given = [*result, *operands]
             values = given if nest.raw else self._algebra.evaluate(nest.body, given)
             self._write(values, tile, point)
 

@@ -25,7 +25,7 @@ from ....glow_dialects.glow_nest.schedule import (
     RegisterTranspose,
     VectorSchedule,
 )
-from ....glow_dialects.glow_nest.schedule_verification import vectors_kept
+from ....glow_dialects.glow_nest.schedule_verification import accumulators, vectors_kept
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.interleaved_store import interleaves
@@ -280,38 +280,40 @@ class CostModel:
 
     def cost(self, candidate: Candidate) -> float:
         tile, vector, lanes = candidate.tile, candidate.vector, candidate.lanes
-        accumulators = prod(tile.values())
+        sums = accumulators(self.nest, tile, vector)
         loads, registers = self._loads(candidate)
-        spare = 1 if vector is None or accumulators == 1 else 0
+        spare = 1 if vector is None or sums == 1 else 0
         window = self._window(vector)
         kept = registers + 1 - spare
         if window is not None:
             kept = max(kept, window.kept(tile, lanes))
-        if accumulators + kept > self.machine.vector_registers:
+        if sums + kept > self.machine.vector_registers:
             return inf
         steps = 1.0
         for dim in (*self.nest.parallel, *self.nest.reduced):
             step = tile.get(dim, 1) * (lanes if dim is vector else 1)
             steps *= -(-dim.size // step)
         copies = 1 if window is None else window.loop.size
-        cycles = reduction_step(accumulators, loads, self.machine.has_fma, copies)
+        cycles = reduction_step(sums, loads, self.machine.has_fma, copies)
         if self.chooses:
             cycles += TIMINGS.chosen_step
-        return steps * cycles + self._finish(candidate, steps, accumulators)
+        return steps * cycles + self._finish(candidate, steps)
 
-    def _finish(self, candidate: Candidate, steps: float, accumulators: int) -> float:
+    def _finish(self, candidate: Candidate, steps: float) -> float:
         """
         Returns the time to write the tiles, after a reduction across lanes if these are reduced.
         """
         nest, vector, lanes = self.nest, candidate.vector, candidate.lanes
-        reduced_steps = self.reduced_size
-        per_tile = accumulators * (nest.weight + 1.0)
+        reduced_steps, points = self.reduced_size, prod(candidate.tile.values())
+        per_tile = points * (nest.weight + 1.0)
         if vector is not None and vector in nest.reduced:
             step = lanes * candidate.tile.get(vector, 1)
             reduced_steps = self.reduced_size / vector.size * -(-vector.size // step)
-            per_tile += accumulators * lane_sum(lanes, self.rows(candidate)[1] > 1)
-        elif any(w.stride(vector) != 1 for w in nest.writes if vector is not None):
-            per_tile += accumulators * TIMINGS.stored_lane * lanes
+            per_tile += points * lane_sum(lanes, self.rows(candidate)[1] > 1)
+        elif vector is None or interleaves(nest, vector):
+            pass
+        elif any(w.stride(vector) != 1 for w in nest.writes):
+            per_tile += points * TIMINGS.stored_lane * lanes
         return steps / max(1, reduced_steps) * per_tile
 
     def rows(self, candidate: Candidate) -> tuple[Dim | None, int]:

@@ -21,6 +21,26 @@ glow_nest.kernel @combination(%y: memref<1xf32>, %x: memref<8xf32>) {
 
 // -----
 
+glow_nest.kernel @values(%y: memref<1xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel() reduce(k: 8) add f32 of(%x[k]) values 1 map {
+  ^bb0(%0: f32):
+    glow_nest.yield %0 : f32
+  } writes(%y[0])
+}
+// CHECK: expected several values, found 1: one needs no number
+
+// -----
+
+glow_nest.kernel @fewer(%y: memref<1xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel() reduce(k: 8) add f32 of(%x[k]) values 2 map {
+  ^bb0(%0: f32):
+    glow_nest.yield %0 : f32
+  } writes(%y[0])
+}
+// CHECK: expected results of the body of types f32, f32, found f32
+
+// -----
+
 glow_nest.kernel @body(%y: memref<8xf32>, %x: memref<8xi32>) {
   glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i]) body {
   ^bb0(%0: f32):

@@ -121,3 +121,22 @@ glow_nest.kernel @bags(%y: memref<3x6xf32>, %at: memref<4xi64>, %rows: memref<9x
     glow_nest.yield %1 : f32
   } writes(%y[6 * b + c]) schedule<reduce, order = [b, c], vector = c, lanes = 2, reduced = [t], prefetch_steps = {0: 4}, tile = {c: 3}>
 }
+
+// A map may compute several values, each of which has a sum of its own.
+
+// CHECK-LABEL: glow_nest.kernel @moments
+// CHECK: reduce(k: 7) add f32 of(%x[7 * i + k]) values 2 map {
+// CHECK: } writes(%y[i]) body {
+// CHECK-NEXT: ^bb{{[0-9]+}}(%{{[0-9]+}}: f32, %{{[0-9]+}}: f32):
+glow_nest.kernel @moments(%y: memref<3xf32>, %x: memref<3x7xf32>) {
+  glow_nest.nest parallel(i: 3) reduce(k: 7) add f32 of(%x[7 * i + k]) values 2 map {
+  ^bb0(%0: f32):
+    %1 = glow.mul %0, %0 : (f32, f32) -> f32
+    glow_nest.yield %0, %1 : f32, f32
+  } writes(%y[i]) body {
+  ^bb0(%sum: f32, %squares: f32):
+    %2 = glow.mul %sum, %sum : (f32, f32) -> f32
+    %3 = glow.sub %squares, %2 : (f32, f32) -> f32
+    glow_nest.yield %3 : f32
+  }
+}

@@ -67,3 +67,36 @@ builtin.module attributes {glow.machine = #glow.machine<vector_bits = 256, vecto
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} iter_args(
 // CHECK-NOT:     glow_vec.prefetch
 // CHECK:         func.return
+
+// -----
+
+// The rows are 72 bytes, and begin at multiples of 8: the last 8 bytes of a row are in one line, so
+// that two prefetches read a row. A value that is the same for all columns has one sum.
+
+builtin.module attributes {glow.machine = #glow.machine<vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
+  glow_nest.kernel @fused(%y: memref<3x64xf32>, %at: memref<4xi64>, %rows: memref<9xi32>, %x: memref<50x72xui8>) {
+    glow_nest.nest parallel(b: 3, c: 64) reduce(t: 9) range t from %at[b] to %at[b + 1] add f32 of(%x[c + 72 * index(%rows[t], 50)], %x[72 * index(%rows[t], 50) + 64] as f32, %x[72 * index(%rows[t], 50) + 68] as f32) values 2 map {
+    ^bb0(%q: ui8, %scale: f32, %offset: f32):
+      %0 = glow.cast %q : (ui8) -> f32
+      %1 = glow.mul %0, %scale : (f32, f32) -> f32
+      glow_nest.yield %1, %offset : f32, f32
+    } writes(%y[64 * b + c]) body {
+    ^bb0(%sum: f32, %offsets: f32):
+      %2 = glow.add %sum, %offsets : (f32, f32) -> f32
+      glow_nest.yield %2 : f32
+    }
+  }
+  func.func @main(%at: memref<4xi64> {glow.name = "at", glow.qualifier = "in"}, %rows: memref<9xi32> {glow.name = "rows", glow.qualifier = "in"}, %x: memref<50x72xui8> {glow.name = "x", glow.qualifier = "in"}, %y: memref<3x64xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+    glow_nest.call @fused(@out %y, @in %at, @in %rows, @in %x) : memref<3x64xf32>, memref<4xi64>, memref<9xi32>, memref<50x72xui8>
+    func.return
+  }
+}
+
+// CHECK-LABEL: func.func private @fused
+// CHECK-DAG:     %[[C64:.*]] = arith.constant 64 : index
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>) {
+// CHECK:           glow_vec.prefetch %{{.*}}[%[[ROW:.*]]] : memref<3600xi8>
+// CHECK-NEXT:      %[[LAST:.*]] = arith.addi %[[ROW]], %[[C64]] : index
+// CHECK-NEXT:      glow_vec.prefetch %{{.*}}[%[[LAST]]] : memref<3600xi8>
+// CHECK-NOT:       glow_vec.prefetch
+// CHECK:           scf.yield

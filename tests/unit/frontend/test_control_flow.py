@@ -291,3 +291,28 @@ def test_a_loop_without_an_end_has_a_limit(monkeypatch: pytest.MonkeyPatch):
         run(0, True)
     assert run(0, False) == 0
     assert run(2, True) == 100
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 2)], ids=str)
+def test_trips_of_an_input_and_outputs_without_a_declared_rank(
+    rng: np.random.Generator, shape: tuple[int, ...]
+):
+    """The output has a row for each step, and no shape tells the ranks of the outputs."""
+    body = graph(
+        [
+            node("Identity", ["going"], ["on"]),
+            node("Add", ["s", "x"], ["t"]),
+            node("Identity", ["t"], ["row"]),
+        ],
+        [value("i", [], I64), value("going", [], BOOL), value("s", list(shape))],
+        "on t row",
+        "on",
+    )
+    looped = node("Loop", ["n", "", "x"], ["last", "rows"], body=body)
+    made = model([looped], [value("x", list(shape)), value("n", [], I64)], ["last", "rows"])
+    compiled = glow.compile(made, cache=False)
+    assert [len(o.shape) for o in compiled.get_outputs()] == [len(shape), 1 + len(shape)]
+    for trips in (3, 1, 0):
+        feed = {"x": rng.standard_normal(shape).astype(np.float32), "n": np.array(trips)}
+        for found, wanted in zip(compiled.run(None, feed), by_session(made, feed), strict=True):
+            np.testing.assert_array_equal(found, wanted)

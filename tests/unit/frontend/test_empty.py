@@ -45,6 +45,62 @@ def test_a_recurrent_layer_on_no_sequences(rng: np.random.Generator, operator: s
     assert y.dtype == h.dtype == np.float32
 
 
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("batch_first", [False, True])
+@pytest.mark.parametrize(("operator", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_a_recurrent_layer_of_no_steps(
+    rng: np.random.Generator, operator: str, gates: int, batch_first: bool, direction: str
+):
+    """The last states are the first ones. onnxruntime does not run it."""
+    n, batch = 2 if direction == "bidirectional" else 1, 5
+    names = ["h", "c"] if operator == "LSTM" else ["h"]
+    attributes = {"hidden_size": 2, "direction": direction, "layout": int(batch_first)}
+    layer = node(
+        operator,
+        ["x", "w", "r", "", "lengths", *names],
+        ["y", *(f"last {name}" for name in names)],
+        **attributes,
+    )
+    shape = (batch, n, 2) if batch_first else (n, batch, 2)
+    first = floats(rng, dict.fromkeys(names, shape))
+    weights = floats(rng, {"w": (n, 2 * gates, 3), "r": (n, 2 * gates, 2)})
+    weights["lengths"] = np.zeros(batch, np.int32)
+    sizes = [batch, 0, 3] if batch_first else [0, batch, 3]
+    inputs = [value("x", sizes), *(value(name, list(shape)) for name in names)]
+    made = model([layer], inputs, list(layer.output), weights)
+    y, *last = glow.compile(made, cache=False)(np.zeros(sizes, np.float32), *first.values())
+    assert y.shape == ((batch, 0, n, 2) if batch_first else (0, n, batch, 2))
+    for found, wanted in zip(last, first.values(), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(3, 0), (70, 0), (1, 0), (0, 5), (0, 0)])
+def test_attention_to_no_keys(rng: np.random.Generator, queries: int, keys: int):
+    nodes = [
+        node("MatMul", ["q", "k"], ["scores"]),
+        node("Softmax", ["scores"], ["shares"], axis=-1),
+        node("MatMul", ["shares", "v"], ["mean"]),
+        node("Add", ["mean", "bias"], ["y"]),
+    ]
+    shapes = {"q": (2, queries, 8), "k": (2, 8, keys), "v": (2, keys, 7), "bias": (7,)}
+    arrays = floats(rng, shapes)
+    check(nodes, arrays)
+    inputs = [value(name, list(shape)) for name, shape in shapes.items()]
+    (y,) = glow.compile(model(nodes, inputs, ["y"]), cache=False)(*arrays.values())
+    if not keys:
+        np.testing.assert_array_equal(y, np.broadcast_to(arrays["bias"], (2, queries, 7)))
+    assert y.shape == (2, queries, 7)
+
+
+def test_sizes_that_a_reshape_keeps_may_be_zero(rng: np.random.Generator):
+    made = node("Reshape", ["x", "shape"], ["y"])
+    weights = {"shape": np.array([0, 0, 2, -1])}
+    (y,) = glow.compile(model([made], [value("x", [3, 0, 8])], ["y"], weights), cache=False)(
+        np.zeros((3, 0, 8), np.float32)
+    )
+    assert y.shape == (3, 0, 2, 4)
+
+
 def test_an_empty_input_that_does_not_fit_is_an_error():
     made = node("GridSample", ["x", "g"], ["y"])
     inputs = [value("x", [0, 3, 4, 5]), value("g", [2, 2, 7, 3])]
