@@ -117,3 +117,17 @@ glow_nest.kernel @bags(%y: memref<3x6xf32>, %at: memref<4xi64>, %rows: memref<9x
     glow_nest.yield %1 : f32
   } writes(%y[6 * b + c]) schedule<reduce, order = [b, c], vector = c, lanes = 2, reduced = [t], prefetch_steps = {0: 4}, tile = {c: 3}>
 }
+
+// Loops may be limited to the number of rows that the last argument holds, loops inside of one over
+// blocks of rows to the rest of the block.
+// CHECK-LABEL: glow_nest.kernel @rows(%y: memref<64x8xf32>, %x: memref<64x8xf32>, %rows: memref<i64>) rows {
+// CHECK-NEXT:   glow_nest.nest parallel(i: 256 of 4 * rows from 8, j: 2) reads(%x[2 * i + j]) writes(%y[2 * i + j])
+// CHECK-NEXT:   glow_nest.repeat %b to 4 of rows by 16 opens {
+// CHECK-NEXT:     glow_nest.nest parallel(i: 16 of rest, j: 8) reads(%x[128 * %b + 8 * i + j]) writes(%y[128 * %b + 8 * i + j])
+// CHECK-NEXT:   }
+glow_nest.kernel @rows(%y: memref<64x8xf32>, %x: memref<64x8xf32>, %rows: memref<i64>) rows {
+  glow_nest.nest parallel(i: 256 of 4 * rows from 8, j: 2) reads(%x[2 * i + j]) writes(%y[2 * i + j])
+  glow_nest.repeat %b to 4 of rows by 16 opens {
+    glow_nest.nest parallel(i: 16 of rest, j: 8) reads(%x[128 * %b + 8 * i + j]) writes(%y[128 * %b + 8 * i + j])
+  }
+}
