@@ -100,6 +100,8 @@ class Backend(abc.ABC):
     name: ClassVar[str]
     keeps_code: ClassVar[bool] = False
     """Whether `cache`, if there is one, keeps compiled code."""
+    limits_rows: ClassVar[bool] = False
+    """Whether its programs compute only the rows that `glow-limit-rows` makes an input."""
     cache: Cache | None = None
     """The cache for facts about models; None for no cache."""
 
