@@ -123,12 +123,25 @@ LAST = rows_model(
     shape=[1],
     **{"from": [-1], "to": [2**40], "axes": [1]},
 )
+REPEATED = rows_model(
+    helper.make_node("Slice", ["x", "zero", "one", "one"], ["first"]),
+    helper.make_node("Shape", ["x"], ["shape"]),
+    helper.make_node("Expand", ["first", "shape"], ["all"]),
+    helper.make_node("Softmax", ["all"], ["z"], axis=1),
+    shape=["sequence"],
+    zero=[0],
+    one=[1],
+)
 SUM = rows_model(helper.make_node("CumSum", ["x", "axis"], ["z"]), shape=["sequence"], axis=1)
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
+        (
+            REPEATED,
+            "glow.reduce_max %z: expected a value that depends on inputs of the size sequence",
+        ),
         (MEAN, r"for 9 and for 8, it is glow.div and glow.mul"),
         (LAST, r"glow.slice.*same for all sizes of sequence; for 9 and for 8, starts is"),
     ],
