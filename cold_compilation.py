@@ -25,6 +25,7 @@ from .loading import load_model, onnx_frontend
 from .model_forms import NO_VALUES, Values
 from .models.compiled_model import CompiledModel
 from .passes.collector import without_garbage_collection
+from .passes.graph.same_for_rows import expect_same_for_rows
 from .passes.graph.states import set_named_states
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.resume import remaining_stages
@@ -40,6 +41,10 @@ _BATCH_LOOP = (
     'glow-loop-batch{count="number of images"}'
 )
 """Before the loop is made, what shapes alone decide disappears: it may join images."""
+_SIMPLE = "glow-fold-constants{keep-quantized=true},canonicalize,cse,dce,glow-simplify-shapes"
+_COMPARED = f"{_SIMPLE},glow-lower-nodes{{backend=none}},{_SIMPLE}"
+"""In a graph of simple operators, numbers that follow from sizes are constants."""
+_ROWS_COUNT = "number of rows"
 
 
 @dataclass(frozen=True)
@@ -225,6 +230,26 @@ class ColdCompilation:
                 "random numbers; leave out batch_loop"
             )
         return looped
+
+    def with_rows(
+        self, graphs: Mapping[int, ModuleOp], symbol: str, dimensions: Sequence[str]
+    ) -> ModuleOp:
+        """
+        Returns a graph for up to as many rows as the first of some `graphs`, by their rows, with
+        the number of rows as its last input. `dimensions` are those of inputs that are rows, as
+        `glow-limit-rows` takes them. Raises CompileError unless all graphs are the same but for
+        the number, which is called `symbol`.
+        """
+        compared = {
+            rows: main_function(Stages(module, (Stage("compared", _COMPARED),), False)["compared"])
+            for rows, module in graphs.items()
+        }
+        (most, large), *others = compared.items()
+        for rows, small in others:
+            expect_same_for_rows(large, small, (most, rows), symbol)
+        names = ",".join(f'"{d}"' for d in dimensions)
+        limited = Stage("limited", f'glow-limit-rows{{rows={names} count="{_ROWS_COUNT}"}}')
+        return Stages(graphs[most], (limited,), self._request.verify)["limited"]
 
     def _stages_from(self, module: ModuleOp) -> Stages:
         """Returns the stages that follow those which the module has been through."""

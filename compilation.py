@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,6 +113,22 @@ class Compilation:
             return self._cold.with_batch_loop(self.graph(sizes)), Facts(None)
 
         return self.compiled_form(sizes, "batch loop", looped)[0]
+
+    def with_rows(
+        self, sizes: Mapping[str, int], symbol: str, fewer: Sequence[int], dimensions: Sequence[str]
+    ) -> CompiledModel:
+        """
+        Returns the model for sizes of all symbols with the size of `symbol` as its last input, of
+        which `sizes` has the largest. `fewer` are other sizes, for which the graph has to be the
+        same, and `dimensions` those of inputs that have the symbol. Raises CompileError.
+        """
+
+        def limited() -> tuple[ModuleOp, Facts]:
+            rows = (sizes[symbol], *fewer)
+            graphs = {n: self.graph({**sizes, symbol: n}) for n in rows}
+            return self._cold.with_rows(graphs, symbol, dimensions), Facts(None)
+
+        return self.compiled_form(sizes, f"rows of {symbol}", limited)[0]
 
     def nested(self) -> NestedInterface | None:
         """

@@ -11,7 +11,7 @@ model = glow.compile("resnet50.onnx")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +28,12 @@ from .errors import (
 from .interface.backend import Backend, find_backend, given_options
 from .interface.symbols import checked_ranges
 from .model_forms import Model, Values
-from .models.batch_loop_model import BatchLoopModel
 from .models.cached_model import CachedModel
 from .models.compiled_model import CompiledModel
 from .models.cut_model import CutModel
 from .models.looped_model import LoopedModel
 from .models.nested_model import NestedModel
+from .models.one_program_model import BatchLoopModel, OneProgramModel, RowsModel
 from .models.specialization import SpecializationRules, SymbolicModel
 from .models.states import have_rows, matched_states, with_states
 from .runtime.buckets import BucketSizes
@@ -58,6 +58,7 @@ def compile(
     max_specialization_bytes: int | None = None,
     buckets: BucketSizes | Mapping[str, BucketSizes] | None = None,
     batch_loop: str | None = None,
+    rows: str | None = None,
     progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> CompiledModel:
@@ -80,9 +81,9 @@ def compile(
       those that were used last, with at most `max_specialization_bytes` of activations.
     - `buckets`: sizes that inputs are padded to with zeros: `"pow2"` or a list, for all symbols or
       by symbol (`{"sequence": "pow2"}`). The network needs masks for that; a call checks this.
-    - `batch_loop`: the symbol of the batch, if one program is to compute batches of all sizes up to
-      the largest that `symbols` names, image by image in a loop. A node that does not compute each
-      image by itself is a CompileError.
+    - `batch_loop`, `rows`: a symbol whose sizes, up to the largest that `symbols` names, have one
+      program. It computes one image of a batch after the other, or its loops end with the rows of a
+      call, such as the words of a text. Nodes that do not permit it are a CompileError.
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
       directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
       directory. An ONNX file, or its bytes, that was compiled before starts from there at once.
@@ -101,7 +102,7 @@ def compile(
     limits = _limits(max_specializations, max_specialization_bytes)
     target = _backend(backend, at_least_one("threads", threads), cache, options)
     job = Compilation(_request(model, target, max_elements, verify, progress))
-    rules = SpecializationRules(*limits, ranges, buckets, batch_loop)
+    rules = SpecializationRules(*limits, ranges, buckets, batch_loop, rows)
     return _any_model(job, target, sizes, rules, states)
 
 
@@ -140,8 +141,8 @@ def _any_model(
     Returns a model of tensors, sequences or optional values, or one with `states`. Raises GlowError
     if `rules` name symbols of one that has none.
     """
-    if rules.batch_loop is not None:
-        return _batch_loop(job, target, sizes, rules, rules.batch_loop, states)
+    if rules.batch_loop is not None or rules.rows is not None:
+        return _one_program(job, target, sizes, rules, states)
     if states:
         return _with_states(job, target, sizes, rules, states)
     try:
@@ -159,21 +160,39 @@ def _any_model(
     return model
 
 
-def _batch_loop(
+def _one_program(
     job: Compilation,
     target: Backend,
     sizes: Mapping[str, int],
     rules: SpecializationRules,
-    symbol: str,
     states: Mapping[str, str] | None,
-) -> CompiledModel:
-    """Returns a model with one program for all sizes of its batch. Raises GlowError for others."""
+) -> OneProgramModel:
+    """Returns a model with one program for all sizes of a symbol. Raises GlowError for others."""
+    option = "rows" if rules.batch_loop is None else "batch_loop"
+    if rules.rows is not None and rules.batch_loop is not None:
+        raise GlowError("expected batch_loop or rows, found both")
+    if rules.rows is not None and not target.limits_rows:
+        raise GlowError(
+            f"rows: programs of the backend {target.name} cannot take the number of rows; "
+            "use the backend cpu, or leave out rows"
+        )
     if states:
-        raise GlowError("batch_loop: states keep values between calls, and images have none")
+        raise GlowError(f"{option}: states keep values between calls, and one program has none")
     signature = job.symbolic_signature(sizes)
     if signature is None:
-        raise GlowError("batch_loop: expected a model with a symbol for its batch, found none")
-    return BatchLoopModel(target, signature, sizes, job.with_batch_loop, rules, symbol)
+        raise GlowError(f"{option}: expected a model with a symbol of that name, found none")
+    if rules.rows is None:
+        assert rules.batch_loop is not None
+        batch = rules.batch_loop
+        return BatchLoopModel(target, signature, sizes, job.with_batch_loop, rules, batch)
+    symbol = rules.rows
+
+    def limited(
+        sizes: Mapping[str, int], fewer: Sequence[int], dimensions: Sequence[str]
+    ) -> CompiledModel:
+        return job.with_rows(sizes, symbol, fewer, dimensions)
+
+    return RowsModel(target, signature, sizes, limited, rules, symbol)
 
 
 def _with_states(

@@ -59,6 +59,7 @@ PASSES = {
     "glow-schedule-nodes": _GRAPH + "schedule_nodes:ScheduleNodesPass",
     "glow-rematerialize": _GRAPH + "rematerialize:RematerializePass",
     "glow-tile-batch": _GRAPH + "tile_batch:TileBatchPass",
+    "glow-limit-rows": _GRAPH + "limit_rows:LimitRowsPass",
     "glow-loop-batch": _GRAPH + "loop_batch:LoopBatchPass",
     "glow-partition": _PARTITION + "partition:PartitionPass",
     "glow-verify-partitions": _PARTITION + "verify_partitions:VerifyPartitionsPass",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute

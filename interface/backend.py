@@ -102,6 +102,8 @@ class Backend(abc.ABC):
     """Whether `cache`, if there is one, keeps compiled code."""
     is_replaceable: ClassVar[bool] = False
     """Whether the interpreter may run a network, more slowly, that the backend cannot compile."""
+    limits_rows: ClassVar[bool] = False
+    """Whether its programs compute only the rows that `glow-limit-rows` makes an input."""
     cache: Cache | None = None
     """The cache for facts about models; None for no cache."""
 

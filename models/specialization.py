@@ -109,6 +109,8 @@ class SpecializationRules:
     buckets: BucketSizes | Mapping[str, BucketSizes] | None = None
     batch_loop: str | None = None
     """The symbol of the batch, whose sizes all have the same program."""
+    rows: str | None = None
+    """A symbol of rows, whose sizes all have the same program."""
 
     @property
     def name_symbols(self) -> bool:

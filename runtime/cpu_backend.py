@@ -50,6 +50,7 @@ class CpuBackend(Backend):
     name: ClassVar[str] = "cpu"
     keeps_code: ClassVar[bool] = True
     is_replaceable: ClassVar[bool] = True
+    limits_rows: ClassVar[bool] = True
 
     def __init__(self, cache: bool | str | Path | ObjectCache = True, **options: Any):
         self._machine: MachineDescription | None = None

@@ -206,7 +206,10 @@ def _run_kernel(op: CallOp, memory: _Memory) -> None:
         if buffer is not None:
             raw = _garbage(type_bytes(scratch.result.type))  # pyright: ignore
             arrays[buffer] = (raw.view(numpy_dtype(buffer.element)), 0)
-    NestMeaning(arrays).run(tree, {})
+    rows = None
+    if kernel.rows is not None:
+        rows = int(memory.buffers[buffer_of(op.arguments[-1])][0])
+    NestMeaning(arrays, rows).run(tree, {})
 
 
 def _run_stacked(op: StackedOp, arrays: dict[SSAValue, np.ndarray]) -> None:

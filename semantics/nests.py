@@ -24,6 +24,7 @@ from ..glow_dialects.glow_nest.nest import (
     Repeat,
     RepeatListed,
     Step,
+    substituted,
 )
 from ..glow_dialects.scalar import fold_in_order
 from .arrays import BFLOAT16, numpy_dtype
@@ -42,27 +43,56 @@ _COMBINATIONS: Mapping[Combine, np.ufunc] = {
 class NestMeaning:
     """Runs the steps of a kernel on flat arrays, whose first elements are where pointers point."""
 
-    def __init__(self, arrays: Mapping[Buffer, tuple[np.ndarray, int]]):
+    def __init__(self, arrays: Mapping[Buffer, tuple[np.ndarray, int]], rows: int | None = None):
         """
         `arrays` are the arrays of buffers, with the element to which the pointer of each buffer
-        points.
+        points. `rows` is the number of rows that limits of loops refer to.
         """
         self._arrays = arrays
+        self._rows = rows
 
     def run(self, steps: Sequence[Step], values: Values) -> None:
         """Runs steps for the values of loop variables outside."""
         with np.errstate(all="ignore"):
-            for step in steps:
-                match step:
-                    case Nest():
-                        self._nest(step, values)
-                    case Repeat():
-                        for i in range(step.dim.size):
-                            self.run(step.steps, {**values, step.dim: i})
-                    case Listing():
-                        self._list(step, values)
-                    case RepeatListed():
-                        self._repeat_listed(step, values)
+            self._run(steps, values, self._rows)
+
+    def _run(self, steps: Sequence[Step], values: Values, rest: int | None) -> None:
+        """Runs steps in a block of rows of which some are left."""
+        for step in steps:
+            match step:
+                case Nest():
+                    self._nest(self._bounded(step, rest), values)
+                case Repeat(dim=dim):
+                    for i in range(self._count(dim, rest)):
+                        inside = rest
+                        if dim.limit is not None and dim.limit.opens:
+                            inside = self._left(dim, rest) - i * dim.limit.granule
+                        self._run(step.steps, {**values, dim: i}, inside)
+                case Listing():
+                    self._list(step, values)
+                case RepeatListed():
+                    self._repeat_listed(step, values)
+
+    # limits
+
+    def _left(self, dim: Dim, rest: int | None) -> int:
+        """Returns how many rows, times the factor of its limit, a loop begins with."""
+        limit = dim.limit
+        if limit is None:
+            return dim.size
+        rows = rest if limit.of_rest else self._rows
+        assert rows is not None
+        return rows * limit.factor - limit.start
+
+    def _count(self, dim: Dim, rest: int | None) -> int:
+        granule = 1 if dim.limit is None else dim.limit.granule
+        return min(max(0, -(-self._left(dim, rest) // granule)), dim.size)
+
+    def _bounded(self, nest: Nest, rest: int | None) -> Nest:
+        """Returns a nest whose loops have as many values as their limits permit."""
+        limited = [d for d in (*nest.parallel, *nest.reduced) if d.limit is not None]
+        change: dict[Dim, Dim | None] = {d: Dim(d.name, self._count(d, rest)) for d in limited}
+        return substituted(nest, change)
 
     # nests
 
@@ -184,7 +214,7 @@ class NestMeaning:
             start, end = start + first * together, start + behind * together
         for at in range(start, end - together + 1, together):
             inner = dict(zip(step.dims, map(int, numbers[at : at + together]), strict=True))
-            self.run(step.steps, {**values, **inner})
+            self._run(step.steps, {**values, **inner}, self._rows)
 
 
 class _Points:

@@ -14,6 +14,7 @@ from .attributes import ContentAttr, ScheduleAttr, SplitAttr
 from .body_text import YieldOp
 from .call import CallOp
 from .kernel import BarrierOp, KernelOp, RepeatOp, ScratchOp
+from .limits import LimitAttr
 from .ops import ListNonzerosOp, NestOp, RepeatListedOp
 
 GLOW_NEST = Dialect(
@@ -22,5 +23,5 @@ GLOW_NEST = Dialect(
         *(KernelOp, NestOp, RepeatOp, ListNonzerosOp, RepeatListedOp),
         *(ScratchOp, BarrierOp, YieldOp, CallOp),
     ],
-    [ContentAttr, ScheduleAttr, SplitAttr],
+    [ContentAttr, LimitAttr, ScheduleAttr, SplitAttr],
 )

@@ -12,7 +12,7 @@ x[i, j + 2]          # an Access: element 16 * i + j + 2 of the buffer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Attribute
 
@@ -22,12 +22,38 @@ Stride = int | tuple[int, ...]
 """Elements per step of a loop variable, or the offset for each of its values."""
 
 
+@dataclass(frozen=True)
+class Limit:
+    """
+    A bound of a loop that is known at run time: `ceil((factor * rows - start) / granule)` values,
+    at least 0 and at most the size of the loop.
+    """
+
+    factor: int = 1
+    granule: int = 1
+    """The rows of a step of the loop, divided by the factor."""
+    start: int = 0
+    """The rows before the loop, times the factor."""
+    of_rest: bool = False
+    """Whether `rows` counts the rows from the start of a block on, instead of all rows."""
+    opens: bool = False
+    """Whether each step is a block of rows, whose rest the loops inside may be limited to."""
+
+    def of_elements(self, count: int) -> Limit:
+        """Returns the limit of a loop over `count` elements of each step of a loop."""
+        assert self.granule == 1
+        return replace(self, factor=self.factor * count, start=self.start * count)
+
+
 @dataclass(frozen=True, eq=False)
 class Dim:
-    """A loop variable that runs from 0 to `size - 1`. Identity is equality."""
+    """
+    A loop variable that runs from 0 to `size - 1`, or to a smaller limit. Identity is equality.
+    """
 
     name: str
     size: int
+    limit: Limit | None = None
 
     def __mul__(self, factor: int) -> Affine:
         return Affine({self: factor})
@@ -174,6 +200,25 @@ class View:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int = 0
+    limits: tuple[Limit | None, ...] = ()
+    """The limit of each dimension; empty if none has one."""
+    periods: tuple[int, ...] = ()
+    """
+    For each dimension, the elements that its limit is of, if the dimension repeats them; 0 if it
+    does not. Empty if none does.
+    """
+
+    def limit(self, dimension: int) -> Limit | None:
+        """Returns the limit of loops over a dimension; None if it holds for parts of it."""
+        return None if self.period(dimension) or not self.limits else self.limits[dimension]
+
+    def period(self, dimension: int) -> int:
+        """Returns of how many elements each part of a dimension is that has a limit; 0 if none."""
+        return self.periods[dimension] if self.periods else 0
+
+    def dim(self, name: str, dimension: int) -> Dim:
+        """Returns a loop variable that runs over a dimension."""
+        return Dim(name, self.shape[dimension], self.limit(dimension))
 
     @staticmethod
     def dense(buffer: Buffer, shape: Sequence[int]) -> View:

@@ -112,7 +112,7 @@ def with_unique_names(nest: Nest) -> tuple[Nest, Mapping[Dim, Dim]]:
             name, number = f"{dim.name}_{number}", number + 1
         taken.add(name)
         if name != dim.name:
-            change[dim] = Dim(name, dim.size)
+            change[dim] = replace(dim, name=name)
     if not change:
         return nest, change
     buffers = {a.buffer: a.buffer for a in accesses_of(nest)}

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     StringAttr,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -37,7 +38,8 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..elements import is_contiguous
-from .affine import Dim
+from .affine import Dim, Limit
+from .limits import LimitAttr, limit_text, parse_limit
 from .memory import buffer_for
 from .text import Operand
 
@@ -57,7 +59,8 @@ class TouchesMemory(MemoryEffect):
 class KernelOp(IRDLOperation):
     """
     A function over memrefs whose steps are operations of this dialect. `threads` is how many
-    threads run it together; then nests that are not divided are run by the first.
+    threads run it together; then nests that are not divided are run by the first. With `rows`, the
+    last argument is the number of rows, an i64, which limits of loops refer to.
 
     ```mlir
     glow_nest.kernel @k_relu(%y: memref<8x4xf32>, %x: memref<8x4xf32>) {
@@ -74,6 +77,7 @@ class KernelOp(IRDLOperation):
 
     sym_name = prop_def(StringAttr)
     threads = opt_prop_def(IntegerAttr)
+    rows = opt_prop_def(UnitAttr)
     body = region_def("single_block")
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), NoTerminator())
@@ -93,6 +97,8 @@ class KernelOp(IRDLOperation):
             if not isinstance(argument.type, MemRefType):
                 raise VerifyException(f"expected memrefs as arguments, found {argument.type}")
         _verify_steps(self.body.block)
+        if self.rows is not None and not _is_number([a.type for a in self.body.block.args]):
+            raise VerifyException("expected the number of rows, an i64, as the last argument")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -102,6 +108,8 @@ class KernelOp(IRDLOperation):
         printer.print_string(")")
         if self.threads is not None:
             printer.print_string(f" threads {self.thread_count}")
+        if self.rows is not None:
+            printer.print_string(" rows")
         if self.attributes:
             printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
@@ -112,10 +120,13 @@ class KernelOp(IRDLOperation):
         name = parser.parse_symbol_name()
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
         threads = parser.parse_integer() if parser.parse_optional_keyword("threads") else None
+        has_rows = parser.parse_optional_keyword("rows") is not None
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region(arguments)
         complete(body)
         properties: dict[str, Attribute] = {"sym_name": name}
+        if has_rows:
+            properties["rows"] = UnitAttr()
         if threads is not None:
             properties["threads"] = IntegerAttr(threads, i64)
         return cls.create(
@@ -123,6 +134,12 @@ class KernelOp(IRDLOperation):
             regions=[body],
             attributes=given_attributes(attributes),
         )
+
+
+def _is_number(types: Sequence[Attribute]) -> bool:
+    """Returns whether the last of some types is that of an i64 in memory."""
+    last = types[-1] if types else None
+    return isinstance(last, MemRefType) and last.element_type == i64 and not last.get_shape()
 
 
 @irdl_op_definition
@@ -166,6 +183,8 @@ class RepeatOp(IRDLOperation):
     """
     Runs steps for each value of a loop variable. With `divided n`, threads divide the iterations of
     this and of the loops inside, `n` in all; each then has a copy of the `private` scratch.
+    `%b to 8 of rows by 16 opens` is a loop over blocks of 16 rows, of which the last may have
+    fewer, and loops inside may be limited to the rest of its block.
 
     ```mlir
     glow_nest.repeat %n to 8 divided 1 private(%s) {
@@ -179,6 +198,7 @@ class RepeatOp(IRDLOperation):
     private = var_operand_def(MemRefType)
     size = prop_def(IntegerAttr)
     divided = opt_prop_def(IntegerAttr)
+    limit = opt_prop_def(LimitAttr)
     body = region_def("single_block")
 
     traits = traits_def(TouchesMemory(), NoTerminator())
@@ -186,11 +206,15 @@ class RepeatOp(IRDLOperation):
     def __init__(self, dim: Dim):
         block = Block(arg_types=[INDEX])
         block.args[0].name_hint = dim.name
-        super().__init__(
-            operands=[[]],
-            properties={"size": IntegerAttr(dim.size, i64)},
-            regions=[Region(block)],
-        )
+        properties: dict[str, Attribute] = {"size": IntegerAttr(dim.size, i64)}
+        if dim.limit is not None:
+            properties["limit"] = LimitAttr(dim.limit)
+        super().__init__(operands=[[]], properties=properties, regions=[Region(block)])
+
+    @property
+    def limited(self) -> Limit | None:
+        """The limit of the loop, if it has one."""
+        return None if self.limit is None else self.limit.data
 
     @property
     def count(self) -> int:
@@ -224,12 +248,13 @@ class RepeatOp(IRDLOperation):
             if not isinstance(value.owner, ScratchOp):
                 raise VerifyException("expected private memory to be scratch")
         verify_loop(self.body.block)
+        verify_limits(self, [self.limited])
         self.divided_loops
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.variable)
-        printer.print_string(f" to {self.count}")
+        printer.print_string(f" to {self.count}{limit_text(self.limited)}")
         if self.divided is not None:
             printer.print_string(f" divided {self.divided.value.data}")
         if self.private:
@@ -246,6 +271,8 @@ class RepeatOp(IRDLOperation):
         variable = parser.parse_argument(expect_type=False)
         parser.parse_keyword("to")
         properties: dict[str, Attribute] = {"size": IntegerAttr(parser.parse_integer(), i64)}
+        if (limit := parse_limit(parser)) is not None:
+            properties["limit"] = LimitAttr(limit)
         if parser.parse_optional_keyword("divided"):
             properties["divided"] = IntegerAttr(parser.parse_integer(), i64)
         operands = Operands(parser)
@@ -323,6 +350,20 @@ def verify_loop(block: Block) -> None:
         if argument.type != INDEX:
             raise VerifyException(f"expected loop variables of type index, found {argument.type}")
     _verify_steps(block)
+
+
+def verify_limits(op: Operation, limits: Sequence[Limit | None]) -> None:
+    """Checks that a kernel has what the limits of loops of one of its operations refer to."""
+    found = [limit for limit in limits if limit is not None]
+    around: list[Operation] = []
+    while (parent := (around[-1] if around else op).parent_op()) is not None:
+        around.append(parent)
+    kernels = [o for o in around if isinstance(o, KernelOp)]
+    if found and any(kernel.rows is None for kernel in kernels):
+        raise VerifyException("expected a kernel with a number of rows, since a loop has a limit")
+    loops = [o.limited for o in around if isinstance(o, RepeatOp)]
+    if any(x.of_rest for x in found) and not any(x is not None and x.opens for x in loops):
+        raise VerifyException("expected a loop that opens blocks around one limited to their rest")
 
 
 def _verify_steps(block: Block) -> None:

@@ -167,6 +167,11 @@ class Nest:
         return [*results, *(a.element for a in self.operands)]
 
     @property
+    def is_limited(self) -> bool:
+        """Whether a loop has a limit that is known at run time only."""
+        return any(d.limit is not None for d in (*self.parallel, *self.reduced))
+
+    @property
     def is_empty(self) -> bool:
         return any(d.size == 0 for d in self.parallel)
 
@@ -244,7 +249,9 @@ def simplified(nest: Nest) -> Nest:
     record of so many fields.
     """
     nest = _flipped(nest)
-    single = (d for d in (*nest.parallel, *nest.reduced) if d.size == 1 and not _is_ranged(nest, d))
+    single = (
+        d for d in (*nest.parallel, *nest.reduced) if d.size == 1 and not _is_bounded(nest, d)
+    )
     nest = substituted(nest, dict.fromkeys(single))
     ordered = sorted(nest.parallel, key=lambda d: -_reach(nest, d))
     nest = replace(nest, parallel=tuple(ordered))
@@ -263,6 +270,7 @@ def _recorded(nest: Nest) -> Nest:
         d
         for d in nest.parallel
         if d.size in RECORDS
+        and d.limit is None
         and write.stride(d) == 1
         and not any(a.stride(d) for a in _deep(replace(nest, writes=())))
     ]
@@ -291,20 +299,21 @@ def _joined(nest: Nest, group: str) -> Nest:
     position = 0
     while position + 1 < len(dims := getattr(nest, group)):
         a, b = dims[position : position + 2]
-        if any(_is_ranged(nest, d) for d in (a, b)):
+        if (_is_bounded(nest, a) and a.limit is None) or _is_bounded(nest, b):
             position += 1
             continue
         if _are_lanes(nest, b) or not all(_joinable(access, a, b) for access in _deep(nest)):
             position += 1
             continue
-        both = Dim(f"{a.name}{b.name}", a.size * b.size)
+        limit = None if a.limit is None else a.limit.of_elements(b.size)
+        both = Dim(f"{a.name}{b.name}", a.size * b.size, limit)
         nest = substituted(nest, {a: None, b: both})
     return nest
 
 
-def _is_ranged(nest: Nest, dim: Dim) -> bool:
+def _is_bounded(nest: Nest, dim: Dim) -> bool:
     """Returns whether the bounds of a loop are known at run time only."""
-    return nest.range is not None and nest.range.dim is dim
+    return dim.limit is not None or (nest.range is not None and nest.range.dim is dim)
 
 
 def _are_lanes(nest: Nest, dim: Dim) -> bool:
@@ -331,7 +340,7 @@ def _flipped(nest: Nest) -> Nest:
     """Turns parallel dimensions around along which the first write runs backwards."""
     for dim in nest.parallel:
         stride = nest.writes[0].stride(dim) if nest.writes else 0
-        if isinstance(stride, int) and stride < 0:
+        if isinstance(stride, int) and stride < 0 and dim.limit is None:
             nest = mapped(nest, lambda place, dim=dim: _flip(place, dim))
     return nest
 

@@ -23,7 +23,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .affine import Dim
+from .affine import Dim, Limit
 from .attributes import ContentAttr, ScheduleAttr, SplitAttr
 from .body_text import read_body, write_body
 from .content import Content, Leaf, outer_loops, own_loops
@@ -37,6 +37,7 @@ from .kernel import (
     complete,
     given_attributes,
     print_attributes,
+    verify_limits,
     verify_loop,
 )
 from .memory import buffer_for
@@ -103,8 +104,10 @@ class NestOp(StepOp):
     }
     ```
 
-    Without a body, what is computed or read is written. A `schedule` says how the nest is computed,
-    and `split` which loops of that threads divide.
+    Without a body, what is computed or read is written. A loop may have fewer values than its size:
+    `i: 16 of rows` has one for each row, and `i: 64 of 4 * rows from 8` four for each, without the
+    first 8. A `schedule` says how the nest is computed, and `split` which loops of that threads
+    divide.
     """
 
     name = "glow_nest.nest"
@@ -148,6 +151,7 @@ class NestOp(StepOp):
     def verify_(self) -> None:
         super().verify_()
         verify_nest(self.nest)
+        verify_limits(self, [d.limit for d in own_loops(self.nest)])
         schedule = self.bound_schedule(self.nest)
         if schedule is not None:
             verify_schedule(self.nest, schedule)
@@ -269,6 +273,12 @@ class RepeatListedOp(StepOp):
 
 
 _Op = TypeVar("_Op", bound=StepOp)
+
+
+def loop_limit(value: SSAValue) -> Limit | None:
+    """Returns the limit of a loop variable."""
+    loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
+    return loop.limited if isinstance(loop, RepeatOp) else None
 
 
 def loop_size(value: SSAValue) -> int:

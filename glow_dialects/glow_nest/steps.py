@@ -19,8 +19,13 @@ from .attributes import ContentAttr
 from .content import Content, Leaf, with_unique_names
 from .kernel import INDEX, KernelOp, RepeatOp, ScratchOp
 from .nest import Nest, Repeat, RepeatListed, Step
-from .ops import ListNonzerosOp, NestOp, RepeatListedOp, StepOp, loop_size, step_op
+from .ops import ListNonzerosOp, NestOp, RepeatListedOp, StepOp, loop_limit, loop_size, step_op
 from .text import Operand
+
+
+def _differs(dim: Dim, value: SSAValue) -> bool:
+    """Returns whether a loop variable is not that of the loop around a step."""
+    return (dim.size, dim.limit) != (loop_size(value), loop_limit(value))
 
 
 class KernelSteps:
@@ -52,8 +57,8 @@ class KernelSteps:
     def _standing(self, value: SSAValue, own: Operand) -> Operand:
         if value not in self._stands:
             # an algorithm may repeat steps twice with one variable: each loop gets its own
-            if isinstance(own, Dim) and (own in self._values or own.size != loop_size(value)):
-                own = Dim(own.name, loop_size(value))
+            if isinstance(own, Dim) and (own in self._values or _differs(own, value)):
+                own = Dim(own.name, loop_size(value), loop_limit(value))
             elif own in self._values:
                 # contents of several operations may share what stands for values
                 own = replace(own)
@@ -79,7 +84,7 @@ class KernelSteps:
         """Returns the loop variable of a repeated step."""
         found = self._stands.get(argument)
         if found is None:
-            found = Dim(argument.name_hint or "n", loop_size(argument))
+            found = Dim(argument.name_hint or "n", loop_size(argument), loop_limit(argument))
             self.add(found, argument)
         assert isinstance(found, Dim)
         return found

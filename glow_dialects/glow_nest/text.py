@@ -16,6 +16,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from .affine import Access, Affine, Buffer, Dim, Indirect, Stride, add_strides
+from .limits import limit_text, parse_limit
 
 Operand: TypeAlias = Buffer | Dim
 
@@ -57,7 +58,7 @@ class Writer:
 
     def loop_sizes(self, dims: Sequence[Dim]) -> None:
         """Returns `(i: 16, j: 8)`."""
-        self.put("(" + ", ".join(f"{d.name}: {d.size}" for d in dims) + ")")
+        self.put("(" + ", ".join(f"{d.name}: {d.size}{limit_text(d.limit)}" for d in dims) + ")")
 
     def access(self, access: Access) -> None:
         self.operand(access.buffer)
@@ -120,7 +121,7 @@ class Reader:
                 parser.raise_error(f"the loop {name} is there twice", position)
             parser.parse_punctuation(":")
             size = parser.parse_integer(allow_boolean=False, allow_negative=False)
-            self.loops[name] = dim = Dim(name, size)
+            self.loops[name] = dim = Dim(name, size, parse_limit(parser))
             return dim
 
         return tuple(parser.parse_comma_separated_list(parser.Delimiter.PAREN, one))

@@ -8,11 +8,11 @@ of everything that its code depends on, so that the same kernel has the same nam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, i64
 from xdsl.ir import BlockArgument
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -20,7 +20,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...errors import CompileError
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_inst.control import ControlInstruction
-from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
+from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
 from ...glow_dialects.glow_nest.call import CallOp
 from ...glow_dialects.glow_nest.kernel import KernelOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
@@ -30,9 +30,10 @@ from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.instructions.program import in_order
 from ...passes.levels import PLANNED
 from ...passes.visited_operation import each
-from .instructions import Parameter, Signature, describe, signature_of
+from .instructions import Parameter, Signature, describe, keeps_limits, signature_of
 from .kernel_errors import expect_threads
 from .main import main_of, planned_size
+from .row_limits import Pitches, ProgramRows, RowsLost, limited_kernel
 
 
 @dataclass(frozen=True)
@@ -63,41 +64,82 @@ def build_nests(module: ModuleOp, machine: MachineDescription, threads: int = 1)
     main = main_of(module)
     for name in (ARENA_SIZE, WEIGHTS_SIZE):
         planned_size(main, name, BuildNestsPass.name)
-    kernels: dict[Signature, KernelOp] = {}
+    built = _Kernels(machine, threads, ProgramRows.of(main))
     for op in each(list(in_order(main.body.block))):
-        if not isinstance(op, Instruction) or isinstance(op, ControlInstruction):
-            continue
+        if isinstance(op, Instruction) and not isinstance(op, ControlInstruction):
+            try:
+                Rewriter.replace_op(op, built.call(op))
+            except RowsLost as error:
+                raise CompileError(
+                    f"{op.name}: expected rows that its loops can end with, found {error}; "
+                    "without rows, each size has a program of its own"
+                ) from error
+            except ValueError as error:
+                raise CompileError(f"{op.name}: {error}") from error
+        elif built.rows is not None and isinstance(op, ControlInstruction):
+            raise CompileError(f"{op.name}: expected no branches and loops in a program of rows")
+    Rewriter.insert_op(list(built.kernels.values()), InsertPoint.before(main))
+
+
+@dataclass
+class _Kernels:
+    """The kernels of a program so far."""
+
+    machine: MachineDescription
+    threads: int
+    rows: ProgramRows | None
+    """The rows of its buffers, if it takes their number."""
+    kernels: dict[Signature, KernelOp] = field(default_factory=dict)
+    written: dict[Signature, Mapping[int, Pitches]] = field(default_factory=dict)
+    """The pitches of the rows that each kernel writes, by the number of the parameter."""
+
+    def call(self, op: Instruction) -> CallOp:
+        """Returns the call of the kernel of an instruction. Raises ValueError if it has none."""
         parameters = [
             Parameter.of(v.type, q, isinstance(buffer_of(v), BlockArgument))
             for q, v in op.qualified_operands()
         ]
-        signature = signature_of(op, parameters, machine, threads)
-        if signature not in kernels:
-            try:
-                kernels[signature] = _kernel(signature.name, op, parameters, machine, threads)
-            except ValueError as error:
-                raise CompileError(f"{op.name}: {error}") from error
-        call = CallOp(signature.name, op.operands, op.qualifiers())
-        Rewriter.replace_op(op, call)
-    Rewriter.insert_op(list(kernels.values()), InsertPoint.before(main))
+        rows = self.rows
+        if rows is not None:
+            parameters = [
+                replace(p, rows=rows.of_operand(q, v))
+                for p, (q, v) in zip(parameters, op.qualified_operands(), strict=True)
+            ]
+        signature = signature_of(op, parameters, self.machine, self.threads)
+        if signature not in self.kernels:
+            self._add(signature, op, parameters)
+        if rows is not None:
+            rows.wrote(op, self.written[signature])
+        operands, qualifiers = list(op.operands), list(op.qualifiers())
+        if rows is not None and self.kernels[signature].rows is not None:
+            operands.append(rows.count)
+            qualifiers.append(Qualifier.IN)
+        return CallOp(signature.name, operands, qualifiers)
+
+    def _add(self, signature: Signature, op: Instruction, parameters: Sequence[Parameter]) -> None:
+        """Adds the kernel of an instruction, on memory as the parameters describe it."""
+        views = [p.view(i) for i, p in enumerate(parameters)]
+        described = describe(op, views, self.machine, self.threads)
+        made, types = described.steps, [p.typed(p.element) for p in parameters]
+        is_limited = False
+        if self.rows is not None:
+            pitches = [p.rows.pitches for p in parameters]
+            keeps = keeps_limits(op)
+            found = limited_kernel(made, views, pitches, self.rows.most, keeps)
+            made, is_limited = found.steps, found.is_limited
+            self.written[signature] = found.pitches
+        kernel = KernelOp(signature.name, [*types, *([_NUMBER] if is_limited else ())])
+        if is_limited:
+            kernel.rows = UnitAttr()
+            kernel.body.block.args[-1].name_hint = "rows"
+        arguments = kernel.body.block.args[: len(parameters)]
+        for argument, parameter in zip(arguments, parameters, strict=True):
+            argument.name_hint = parameter.qualifier.value
+        steps = KernelSteps(kernel, {a: v.buffer for a, v in zip(arguments, views, strict=True)})
+        for buffer in described.scratch_buffers:
+            steps.add_scratch(buffer)
+        steps.write(made, InsertPoint.at_end(kernel.body.block))
+        self.kernels[signature] = kernel
 
 
-def _kernel(
-    name: str,
-    op: Instruction,
-    parameters: Sequence[Parameter],
-    machine: MachineDescription,
-    threads: int,
-) -> KernelOp:
-    """Returns the kernel of an instruction, on memory as the parameters describe it."""
-    views = [p.view(i) for i, p in enumerate(parameters)]
-    described = describe(op, views, machine, threads)
-    kernel = KernelOp(name, [p.typed(p.element) for p in parameters])
-    arguments = kernel.body.block.args
-    for argument, parameter in zip(arguments, parameters, strict=True):
-        argument.name_hint = parameter.qualifier.value
-    steps = KernelSteps(kernel, {a: v.buffer for a, v in zip(arguments, views, strict=True)})
-    for buffer in described.scratch_buffers:
-        steps.add_scratch(buffer)
-    steps.write(described.steps, InsertPoint.at_end(kernel.body.block))
-    return kernel
+_NUMBER = MemRefType(i64, [])

@@ -32,6 +32,7 @@ from ...glow_dialects.glow_nest.schedule_verification import verify_registers, v
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from .codegen.emit import Emitter
+from .codegen.limited_loops import RowCount
 from .codegen.memory import Bound, FlatBuffers
 from .codegen.step_generator import Sharing, StepGenerator
 from .codegen.types import INDEX, flat_type, memory_type
@@ -114,7 +115,10 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
     emitter = Emitter(block)
     flat: dict[Buffer, SSAValue] = {}
     for own, argument in zip(kernel.body.block.args, arguments, strict=False):
-        buffer = steps.buffer(own) or buffer_for(own)
+        buffer = steps.buffer(own)
+        if buffer is None:
+            buffer = buffer_for(own)
+            steps.add(buffer, own)
         flat[buffer] = _flattened(emitter, argument, buffer)
     for buffer, place in places.items():
         flat[buffer] = _in_scratch(emitter, arguments[-1], buffer, emitter.index(place))
@@ -128,7 +132,15 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
             shift = emitter.binary(arith.AddiOp, start, emitter.index(common_bytes + place))
             private_flat[buffer] = _in_scratch(emitter, arguments[-1], buffer, shift)
     code = StepGenerator(steps, FlatBuffers(emitter, flat), machine, sharing, private_flat)
-    code.block(kernel.body.block, Bound())
+    count = RowCount()
+    if kernel.rows is not None:
+        last = kernel.body.block.args[-1]
+        buffer = steps.buffer(last)
+        assert buffer is not None
+        memory = flat[buffer]
+        number = emitter.load(memory, emitter.index(0), i64, 1)
+        count = RowCount(emitter.cast("index_cast", number, INDEX))
+    code.block(kernel.body.block, Bound(count=count))
     return _finished(kernel, emitter, block, scratch_bytes, sharing)
 
 

@@ -20,7 +20,8 @@ from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call
 from .algorithms.elementwise import copy, data_parallel, elementwise
 from .codegen.types import significant_strides
-from .registry import Epilogue, Kernel, algorithm_of
+from .registry import Epilogue, Kernel, algorithm_of, kernel_of
+from .row_limits import NO_ROWS, ParameterRows
 
 _HASH_DIGITS = 12
 _MOVES = Call(DataParallel, (), (), {})
@@ -37,6 +38,7 @@ class Parameter:
     strides: tuple[int, ...]
     offset: int
     qualifier: Qualifier
+    rows: ParameterRows = NO_ROWS
 
     @staticmethod
     def of(t: Attribute, qualifier: Qualifier, keep_offset: bool) -> Parameter:
@@ -52,7 +54,9 @@ class Parameter:
         buffer = Buffer(
             self.element, *reach(self.shape, self.strides, self.offset), parameter=number
         )
-        return View(buffer, self.shape, self.strides, self.offset)
+        return View(
+            buffer, self.shape, self.strides, self.offset, self.rows.limits, self.rows.periods
+        )
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,8 @@ def signature_of(
     # all properties count: the offsets of memory planning are not on instructions
     listed = _properties(op)
     memory = "; ".join(
-        f"{p.qualifier} {p.element} {p.shape} {p.strides} {p.offset}" for p in parameters
+        f"{p.qualifier} {p.element} {p.shape} {p.strides} {p.offset}{p.rows.text}"
+        for p in parameters
     )
     bodies = "; ".join(_block_text(r.block) for r in op.regions if r.blocks)
     stem = op.name.removeprefix("glow_inst.")
@@ -104,6 +109,14 @@ def _block_text(block: Block) -> str:
         types = ", ".join(str(r.type) for r in op.results)
         lines.append(f"{op.name}({operands}) {{{_properties(op)}}} {types}")
     return "\n".join(lines)
+
+
+def keeps_limits(op: Instruction) -> bool:
+    """Returns whether the algorithm of an instruction gives limits to its loops over scratch."""
+    if not isinstance(op, OperatorInstruction) or issubclass(op.OPERATOR, DataParallel):
+        return False
+    found = kernel_of(op.OPERATOR)
+    return found is not None and found.keeps_limits
 
 
 def describe(

@@ -63,6 +63,8 @@ class OperatorKernel:
     """Which calls the algorithm computes."""
     on: Callable[[MachineDescription, Call], bool] = _everywhere
     """Which machines have the instructions for it."""
+    keeps_limits: bool = False
+    """Whether it gives the limits of dimensions to all its loops over them, also in scratch."""
 
 
 KERNELS: Table[type[Node], OperatorKernel] = Table("a kernel", inherited=True)
@@ -73,14 +75,15 @@ def kernel(
     *operators: type[Node],
     when: Callable[[Call], bool] = _every_call,
     on: Callable[[MachineDescription, Call], bool] = _everywhere,
+    keeps_limits: bool = False,
 ) -> Callable[[Algorithm], Algorithm]:
     """
     Registers the algorithm of operators, for calls on which `when` holds and machines on
-    which `on` holds.
+    which `on` holds. It may keep the limits of dimensions in scratch.
     """
 
     def register(algorithm: Algorithm) -> Algorithm:
-        KERNELS.entry(*operators)(OperatorKernel(algorithm, when, on))
+        KERNELS.entry(*operators)(OperatorKernel(algorithm, when, on, keeps_limits))
         return algorithm
 
     return register
@@ -288,7 +291,7 @@ class Kernel:
         """Returns a dense copy in temporary memory, converted to an element type."""
         copied, dims = self.scratch(view.shape, element), view_dims(view)
         self.copy(dims, copied[dims], view[dims])
-        return copied
+        return replace(copied, limits=view.limits, periods=view.periods)
 
     def fill(self, view: View, value: float) -> None:
         """Sets every element."""
@@ -358,7 +361,7 @@ class Kernel:
 
 def view_dims(view: View, prefix: str = "d") -> tuple[Dim, ...]:
     """Returns a loop variable for each dimension of a view."""
-    return tuple(Dim(f"{prefix}{i}", size) for i, size in enumerate(view.shape))
+    return tuple(view.dim(f"{prefix}{i}", i) for i in range(view.rank))
 
 
 def total(combine: Combine, element: Attribute, *reads: Access) -> Reduction:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
@@ -31,7 +31,8 @@ from ..levels import GRAPH
 from ..visited_operation import each
 from .adjoints.control import BodyBuilder
 from .images import Graph, batch_of, for_images
-from .rewriting import attribute_dictionaries, expect_static, failure
+from .inputs import with_input
+from .rewriting import expect_static, failure
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def _loop(function: func.FuncOp, batch: int, name: str) -> None:
             CompileError(f"expected results with a part for each image, found {found}"), end
         )
     arguments = list(block.args)
-    trips = _with_count(function, name)
+    trips = with_input(function, STEP, {NAME: StringAttr(name)})
     body = BodyBuilder([STEP])
     place = body.reshape(body.block.args[0], [1])
     image: dict[SSAValue, SSAValue] = {
@@ -121,23 +122,3 @@ def _separate(block: Block, batch: int) -> tuple[Sequence[Node], Graph]:
 def _has_more(graph: Graph, node: Node) -> bool:
     """Returns whether a node has images and several results, of which only one is known."""
     return len(node.results) > 1 and node.results[0] in graph.images
-
-
-def _with_count(function: func.FuncOp, name: str) -> SSAValue:
-    """Adds the input with the number of images. Raises CompileError if its name is taken."""
-    attributes = attribute_dictionaries(function.arg_attrs, len(function.args))
-    if any(about.get(NAME) == StringAttr(name) for about in attributes):
-        raise at_operation(
-            CompileError(f"an input is already called {name}: give the count another name"),
-            function,
-        )
-    block = function.body.block
-    count = block.insert_arg(STEP, len(block.args))
-    count.name_hint = name if name.isidentifier() else None
-    function.properties["arg_attrs"] = ArrayAttr(
-        DictionaryAttr(about) for about in (*attributes, {NAME: StringAttr(name)})
-    )
-    function.properties["function_type"] = FunctionType.from_lists(
-        [a.type for a in block.args], function.function_type.outputs.data
-    )
-    return count

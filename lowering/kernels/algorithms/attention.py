@@ -23,6 +23,7 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, NumberList, Reduction
 from ....glow_dialects.scalar import Expr, convert, maximum, multiply_add, select
 from ..registry import Kernel, kernel, total, view_dims
+from ..row_limits import RowsLost
 from ..schedules.blocking import (
     balanced_panel,
     hides_blocks,
@@ -42,7 +43,7 @@ processors take many times as long for these.
 """
 
 
-@kernel(AttentionOp, MaskedAttentionOp)
+@kernel(AttentionOp, MaskedAttentionOp, keeps_limits=True)
 def attention(k: Kernel) -> None:
     """
     Computes, for each image, each head, and a few rows of the query: the scores, the numerators of
@@ -56,7 +57,8 @@ def attention(k: Kernel) -> None:
         k.finish(dims, dims, [], Expr.constant(0.0, k.element))
         return
     rows, groups = query.shape[1], key.shape[2]
-    n, g, m = Dim("n", query.shape[0]), Dim("h", groups), Dim("m", query.shape[2] // groups)
+    _expect_rows_of_positions(k)
+    n, g, m = query.dim("n", 0), Dim("h", groups), Dim("m", query.shape[2] // groups)
     element = compute_type(query.element)
     with k.repeat(n), k.repeat(g):
         if repays_packed_keys(rows):
@@ -69,6 +71,20 @@ def attention(k: Kernel) -> None:
         else:
             with _each_member(k, m):
                 _few_rows(_Head(k, n, g, m, element))
+
+
+def _expect_rows_of_positions(k: Kernel) -> None:
+    """
+    Raises RowsLost unless dimensions with limits are images or positions, and all those of keys
+    have the same limit.
+    """
+    query, key, value, *masks = k.operands
+    positions = [key.limit(1), value.limit(1), *(m.limit(3) for m in masks if m.limit(3))]
+    images = {v.limit(0) for v in (query, key, value)}
+    others = [v.limit(d) for v in (query, key, value) for d in (2, 3)]
+    others += [v.period(d) for v in k.operands for d in range(4)]
+    if any(others) or len(set(positions)) > 1 or len(images) > 1:
+        raise RowsLost("rows of attention that are no positions, or only of some operands")
 
 
 def _each_member(k: Kernel, m: Dim) -> AbstractContextManager[None]:
@@ -94,8 +110,9 @@ class _Head:
 
     @property
     def rows(self) -> Rows:
-        size = self.members if self.m is None else self.k.operands[0].shape[1]
-        return Rows((), 0, Dim("i", size))
+        if self.m is None:
+            return Rows((), 0, Dim("i", self.members))
+        return Rows((), 0, self.k.operands[0].dim("i", 1))
 
     def _row(self, row: Index) -> tuple[Index, Index]:
         """Returns the position and the head of a row."""
@@ -129,10 +146,10 @@ def _few_rows(head: _Head) -> None:
     k, element = head.k, head.element
     key, value = k.operands[1:3]
     count = queries_together(head.rows.row.size)
-    j, t, d = (Dim(*of) for of in zip("jtd", (*key.shape[1::2], value.shape[3]), strict=True))
+    j, t, d = key.dim("j", 1), key.dim("t", 3), value.dim("d", 3)
     powers = k.scratch((count, j.size), element)
     peak, share = k.scratch((count,), element), k.scratch((count,), element)
-    hides = len(k.operands) > 3 and hides_blocks(j.size)
+    hides = len(k.operands) > 3 and j.limit is None and hides_blocks(j.size)
     blocks = _Blocks(head, masked_keys_together(j.size) if hides else j.size)
     sums = k.scratch((count, d.size), element) if hides else None
     result = _kept(k, X * Y, Y < inf)
@@ -143,7 +160,7 @@ def _few_rows(head: _Head) -> None:
         if hides:
             k.map([row, j], scores, (), Expr.constant(least_finite(element), element))
         for block, keys in blocks.each(lists):
-            near = Dim("j", keys)
+            near = Dim("j", keys, j.limit)
             position = block * blocks.together + near
             products = total(Combine.ADD, element, head.query(i, t), head.of(1, position, t))
             mask = head.mask(i, position)
@@ -244,7 +261,13 @@ class _Packed:
         count = queries_together(rows)
         row_bytes = element_bytes(element) * self.width
         self.is_masked = len(k.operands) > 3
-        together = keys_together(k.machine, self.keys, row_bytes, self.key_width, self.is_masked)
+        self.limit = k.operands[1].limit(1)
+        """The limit of keys. All keys are one block if there is one."""
+        together = self.keys
+        if self.limit is None:
+            together = keys_together(
+                k.machine, self.keys, row_bytes, self.key_width, self.is_masked
+            )
         self.blocks = _Blocks(head, together)
         self.key_panels = self._panels(self.keys, self.key_width, inner)
         self.value_panels = self._panels(self.columns, self.width, self.keys)
@@ -262,8 +285,8 @@ class _Packed:
 
     def pack(self) -> None:
         """Copies the keys and values of a group of heads to panels."""
-        k, t, of, j = self.k, self.t, self.head.of, Dim("j", self.keys)
-        for p, lane in each_panel(k, self.keys, self.key_width):
+        k, t, of, j = self.k, self.t, self.head.of, Dim("j", self.keys, self.limit)
+        for p, lane in each_panel(k, self.keys, self.key_width, self.limit):
             position = p * self.key_width + lane
             k.copy([t, lane], self.key_panels[[p, t, lane]], of(1, position, t))
         for p, lane in each_panel(k, self.columns, self.width):
@@ -290,7 +313,7 @@ class _Packed:
 
     def _whole(self, rows: Rows) -> None:
         """Computes the result where all keys are one block."""
-        k, (i,), row, j = self.k, rows.place, rows.row, Dim("j", self.keys)
+        k, (i,), row, j = self.k, rows.place, rows.row, Dim("j", self.keys, self.limit)
         peak, share = self.peak[[row]], self.share[[row]]
         self._scores(rows, affine(0), self.keys)
         softmax_of_rows(k, row, j, None, self.powers[[row, j]], peak, share, _power())
@@ -322,7 +345,7 @@ class _Packed:
         """Computes the scores of a block of keys."""
         k, (i,), row, t = self.k, rows.place, rows.row, self.t
         together = self.blocks.together
-        for p, lane in each_panel(k, keys, self.key_width):
+        for p, lane in each_panel(k, keys, self.key_width, self.limit):
             column = p * self.key_width + lane
             position = block * together + column
             panel = block * (together // self.key_width) + p

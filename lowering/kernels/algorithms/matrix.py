@@ -22,7 +22,7 @@ from ..schedules.blocking import (
 from .row_blocks import Rows, each_panel, for_rows, in_blocks
 
 
-@kernel(MatMulOp)
+@kernel(MatMulOp, keeps_limits=True)
 def matmul(k: Kernel) -> None:
     """
     Computes `y[b, i, j] = sum(lhs[b, i, t] * rhs[b, t, j])`.
@@ -32,21 +32,27 @@ def matmul(k: Kernel) -> None:
     copied if its rows are not contiguous, and the right one is copied to panels of columns.
     """
     lhs, rhs = k.operands
-    batch = view_dims(View(lhs.buffer, lhs.shape[:-2], lhs.strides[:-2]), "b")
+    batch = view_dims(lhs, "b")[:-2]
     if k.call.get("transpose_lhs"):
         lhs = swapped(lhs)
     if k.call.get("transpose_rhs"):
         rhs = swapped(rhs)
     rows, terms, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
     size = element_bytes(rhs.element)
-    if lhs.rank == 2 and repays_packing(k.machine, rows, terms * columns * size):
+    inner = (lhs.limit(-1), rhs.limit(-1))  # panels have all terms of whole columns
+    if (
+        lhs.rank == 2
+        and inner == (None, None)
+        and repays_packing(k.machine, rows, terms * columns * size)
+    ):
         if lhs.strides[-1] != 1:
             lhs = k.copied(lhs, lhs.element)
         _by_panels(k, lhs, _in_panels(k, rhs), columns)
         return
     if rhs.strides[-1] != 1 and repays_transposing(rows, terms):
         rhs = k.copied(rhs, rhs.element)
-    i, j, t = Dim("i", rows), Dim("j", columns), Dim("t", terms)
+    i, j = lhs.dim("i", -2), rhs.dim("j", -1)
+    t = Dim("t", terms, lhs.limit(-1) or rhs.limit(-2))
     element = compute_type(k.element)
     reduction = total(Combine.ADD, element, lhs[[*batch, i, t]], rhs[[*batch, t, j]])
     k.reduce([*batch, i, j], [t], reduction, [*batch, i, j])
@@ -68,7 +74,7 @@ def _in_panels(k: Kernel, matrix: View) -> View:
     return copied
 
 
-@kernel(PackedMatMulOp)
+@kernel(PackedMatMulOp, keeps_limits=True)
 def packed_matmul(k: Kernel) -> None:
     """
     Computes `y[r, p * width + j] = sum(x[r, t] * weights[p, t, j])`; many rows `r` meet one panel
@@ -122,4 +128,7 @@ def swapped(view: View) -> View:
     """Returns the same matrices with rows and columns exchanged."""
     order = (*range(view.rank - 2), view.rank - 1, view.rank - 2)
     shape = tuple(view.shape[d] for d in order)
-    return View(view.buffer, shape, tuple(view.strides[d] for d in order), view.offset)
+    strides = tuple(view.strides[d] for d in order)
+    limits = tuple(view.limits[d] for d in order) if view.limits else ()
+    periods = tuple(view.period(d) for d in order)
+    return View(view.buffer, shape, strides, view.offset, limits, periods)

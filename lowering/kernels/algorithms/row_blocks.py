@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, Limit, View, affine
 from ..registry import Kernel
 
 
@@ -23,9 +24,9 @@ class Rows:
         """The indices of a row."""
         return [] if self.of_vector else [*self.outer, affine(self.first) + self.row]
 
-    def part(self, first: Index, size: int) -> Rows:
+    def part(self, first: Index, size: int, limit: Limit | None = None) -> Rows:
         """Returns `size` of these rows, starting with row `first`."""
-        return replace(self, first=affine(self.first) + first, row=Dim("i", size))
+        return replace(self, first=affine(self.first) + first, row=Dim("i", size, limit))
 
 
 Visit = Callable[[Rows], None]
@@ -42,18 +43,35 @@ def for_rows(k: Kernel, leading: int, views: Sequence[View], count: int, visit: 
     if not leading:
         visit(Rows((), 0, Dim("i", 1), of_vector=True))
         return
-    size, joined = shape[-1], leading - 1
+    if period := views[0].period(leading - 1):
+        _for_texts(k, leading, views[0], period, count, visit)
+        return
+    limits = [views[0].limit(i) for i in range(leading)]
+    size, joined, limit = shape[-1], leading - 1, limits[-1]
     while joined and (
         shape[joined - 1] == 1
-        or all(v.strides[joined - 1] == v.strides[leading - 1] * size for v in views)
+        or (
+            limit is None
+            and all(v.strides[joined - 1] == v.strides[leading - 1] * size for v in views)
+        )
     ):
         joined -= 1
+        if shape[joined] > 1 and (outermost := limits[joined]) is not None:
+            limit = outermost.of_elements(size)
         size *= shape[joined]
-    outer = [Dim(f"o{i}", s) for i, s in enumerate(shape[:joined])]
+    outer = [views[0].dim(f"o{i}", i) for i in range(joined)]
     # the index of the last one alone moves through all dimensions that are joined
     zeros: list[Index] = [0] * (leading - 1 - joined)
-    rows = Rows([*outer, *zeros], 0, Dim("i", size))
+    rows = Rows([*outer, *zeros], 0, Dim("i", size, limit))
     _nested(k, outer, lambda: in_blocks(k, rows, count, visit))
+
+
+def _for_texts(k: Kernel, leading: int, view: View, period: int, count: int, visit: Visit) -> None:
+    """Does the same where the last leading dimension has the rows of several texts."""
+    *others, last = range(leading)
+    outer, text = [view.dim(f"o{i}", i) for i in others], Dim("o", view.shape[last] // period)
+    rows = Rows(outer, text * period, Dim("i", period, view.limits[last]))
+    _nested(k, [*outer, text], lambda: in_blocks(k, rows, count, visit))
 
 
 def _nested(k: Kernel, dims: Sequence[Dim], inner: Callable[[], None]) -> None:
@@ -69,22 +87,32 @@ def in_blocks(k: Kernel, rows: Rows, count: int, visit: Visit) -> None:
     Lets `visit` add the nests for each `count` of some rows, and for the remaining rows at the end.
     """
     blocks, rest = divmod(rows.row.size, count)
+    limit, inside, after = rows.row.limit, None, None
+    if limit is not None:
+        inside = Limit(of_rest=True)
+        after = replace(limit, start=limit.start + blocks * count)
+        limit = replace(limit, granule=count, opens=True)
     if blocks:
-        block = Dim("b", blocks)
+        block = Dim("b", blocks, limit)
         with k.repeat(block):
-            visit(rows.part(block * count, count))
+            visit(rows.part(block * count, count, inside))
     if rest:
-        visit(rows.part(blocks * count, rest))
+        visit(rows.part(blocks * count, rest, after))
 
 
-def each_panel(k: Kernel, columns: int, width: int) -> Iterator[tuple[Affine, Dim]]:
+def each_panel(
+    k: Kernel, columns: int, width: int, limit: Limit | None = None
+) -> Iterator[tuple[Affine, Dim]]:
     """
     Yields the number of a panel and the loop variable of its columns: once for all whole panels, in
-    a loop, and once for the rest.
+    a loop, and once for the rest. With a limit of the columns, it leaves out panels beyond it.
     """
     whole, rest = divmod(columns, width)
+    by_panel = None if limit is None else replace(limit, granule=width)
     if whole:
-        with k.repeat(p := Dim("p", whole)):
+        with k.repeat(p := Dim("p", whole, by_panel)):
             yield affine(p), Dim("l", width)
     if rest:
-        yield affine(whole), Dim("l", rest)
+        after = None if by_panel is None else replace(by_panel, start=whole * width)
+        with nullcontext() if after is None else k.repeat(Dim("p", 1, after)):
+            yield affine(whole), Dim("l", rest)

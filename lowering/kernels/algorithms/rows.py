@@ -31,7 +31,7 @@ _LEAST_EXPONENT = -88.0
 # softmax
 
 
-@kernel(SoftmaxOp)
+@kernel(SoftmaxOp, keeps_limits=True)
 def softmax(k: Kernel) -> None:
     """
     Computes for each row its maximum, the exponentials of the differences to it, their sum, and the
@@ -43,7 +43,7 @@ def softmax(k: Kernel) -> None:
         formula(k)
         return
     element = compute_type(x.element)
-    j = Dim("j", x.shape[-1])
+    j = x.dim("j", -1)
     count = rows_together(prod(x.shape[:-1]))
     powers = k.scratch((count, j.size), element)
     peak, share = k.scratch((count,), element), k.scratch((count,), element)
@@ -93,7 +93,7 @@ def softmax_of_rows(
 # normalisation
 
 
-@kernel(LayerNormOp)
+@kernel(LayerNormOp, keeps_limits=True)
 def layer_norm(k: Kernel) -> None:
     """Computes for each row its mean, its variance, and the result."""
     x, scale, bias = k.operands
@@ -112,7 +112,7 @@ def layer_norm(k: Kernel) -> None:
     for_rows(k, axis, [x], count, visit)
 
 
-@kernel(RmsNormOp)
+@kernel(RmsNormOp, keeps_limits=True)
 def rms_norm(k: Kernel) -> None:
     """Computes for each row its mean square, and the result."""
     x, scale = k.operands

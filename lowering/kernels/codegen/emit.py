@@ -246,16 +246,24 @@ class Emitter:
         return self._add_loop(block, (0, stop, step), carried, results)
 
     def loop_carrying_between(
-        self, start: SSAValue, stop: SSAValue, carried: Sequence[SSAValue], body: LoopBody
+        self,
+        start: SSAValue | int,
+        stop: SSAValue,
+        carried: Sequence[SSAValue],
+        body: LoopBody,
+        step: int = 1,
     ) -> Sequence[SSAValue]:
-        """Returns the same for the numbers from `start` on below `stop`, of which maybe none is."""
+        """
+        Returns the same for the numbers `start`, `start + step`, ... below `stop`, of which maybe
+        none is.
+        """
         block = Block(arg_types=(INDEX, *(c.type for c in carried)))
         with self.inside(block):
             results = body(block.args[0], block.args[1:])
-        return self._add_loop(block, (start, stop, 1), carried, results)
+        return self._add_loop(block, (start, stop, step), carried, results)
 
     def loop_units(
-        self, sizes: Sequence[int], first: SSAValue, end: SSAValue
+        self, sizes: Sequence[int | SSAValue], first: SSAValue, end: SSAValue
     ) -> Iterator[Sequence[SSAValue | int]]:
         """
         Yields a loop over units `first` to `end - 1` of nested loops of these sizes, of which it
@@ -264,7 +272,7 @@ class Emitter:
         for unit in self.loop_between(first, end, 1):
             numbers: list[SSAValue | int] = []
             for size in reversed(sizes):
-                if size == 1:
+                if isinstance(size, int) and size == 1:
                     numbers.append(0)
                 elif len(numbers) == len(sizes) - 1:
                     numbers.append(unit)

@@ -19,8 +19,9 @@ from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.schedule import Split
 from ..threads.split import Share, TileOrder, TileSpan
 from .emit import Emitter
+from .limited_loops import LimitedSpans, RowCount
 
-Loop = tuple[Dim, Sequence[TileSpan]]
+Loop = tuple[Dim, Sequence[TileSpan] | LimitedSpans]
 """A loop variable, and its tiles, apart by their code."""
 
 
@@ -38,6 +39,16 @@ P = TypeVar("P", bound=Position)
 def whole(dims: Sequence[Dim]) -> list[Loop]:
     """Loops over all elements of dimensions."""
     return [(d, [TileSpan(0, d.size, 1)]) for d in dims]
+
+
+def limited(dims: Sequence[Dim], count: RowCount, emitter: Emitter) -> list[Loop]:
+    """Loops over the elements of dimensions, as far as their limits permit."""
+    return [
+        (d, spans)
+        if d.limit is None
+        else (d, LimitedSpans(emitter, count.of(d, emitter), (), (1,)))
+        for d, spans in whole(dims)
+    ]
 
 
 @dataclass(frozen=True)
@@ -59,19 +70,65 @@ class LoopDriver:
             yield position
         else:
             dim, spans = self.loops[level]
+            if isinstance(spans, LimitedSpans):
+                yield from self._limited(position, level, 0, spans.count)
+                return
             for span in spans:
                 for number in self.emitter.loop(span.stop, span.step):
                     yield from self.tiles(position.at(dim, span, number), level + 1)
 
+    def _limited(
+        self, position: P, level: int, first: SSAValue | int, end: SSAValue
+    ) -> Iterator[P]:
+        """Yields the places of tiles between two values of a limited loop."""
+        dim, spans = self.loops[level]
+        assert isinstance(spans, LimitedSpans)
+        for span, numbers in spans.between(first, end):
+            for number in numbers:
+                yield from self.tiles(position.at(dim, span, number), level + 1)
+
     def _divided(self, position: P, split: Split) -> Iterator[P]:
         """Yields the tiles of the loops of a split, as far as they are this thread's."""
         assert self.share is not None
-        order = TileOrder([spans for _, spans in self.loops[split.first : split.last + 1]])
+        loops = self.loops[split.first : split.last + 1]
+        static = [spans for _, spans in loops if not isinstance(spans, LimitedSpans)]
+        if len(static) < len(loops):
+            yield from self._divided_rows(position, split)
+            return
+        order = TileOrder(static)
         for first, end in self.share(order.units):
             if order.is_uniform:
                 yield from self._units(position, split, order, first, end)
             else:
                 yield from self._between(position, split, order, 0, (first, end))
+
+    def _divided_rows(self, position: P, split: Split) -> Iterator[P]:
+        """
+        Yields the tiles of one limited loop, or of several loops without tiles, as far as they are
+        this thread's.
+        """
+        e, loops = self.emitter, self.loops[split.first : split.last + 1]
+        assert self.share is not None
+        if len(loops) == 1:
+            ((_, spans),) = loops
+            assert isinstance(spans, LimitedSpans)
+            unit = spans.unit
+            more = e.binary(arith.AddiOp, spans.count, e.index(unit - 1))
+            for bounds in self.share(e.binary(arith.DivUIOp, more, e.index(unit))):
+                first, end = (self._scaled(number, unit) for number in bounds)
+                end = e.binary(arith.MinSIOp, end, spans.count)
+                yield from self._limited(position, split.first, first, end)
+            return
+        sizes = [s.count if isinstance(s, LimitedSpans) else s[0].tiles for _, s in loops]
+        units = e.index(1)
+        for size in sizes:
+            units = e.binary(arith.MuliOp, units, e.index(size))
+        for first, end in self.share(units):
+            for numbers in e.loop_units(sizes, first, end):
+                at = position
+                for (dim, _), number in zip(loops, numbers, strict=True):
+                    at = at.at(dim, TileSpan(0, 1, 1), number)
+                yield from self.tiles(at, split.last + 1)
 
     def _units(
         self, position: P, split: Split, order: TileOrder, first: SSAValue, end: SSAValue

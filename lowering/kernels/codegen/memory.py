@@ -13,6 +13,7 @@ from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim, Indirect
 from ..threads.split import TileSpan
 from .algebra import ArithAlgebra, Value
 from .emit import Emitter
+from .limited_loops import RowCount
 from .types import INDEX, bits, memory_type
 
 _MAX_INTERLEAVE = 4
@@ -37,10 +38,16 @@ Point = Mapping[Dim, int]
 
 
 class Bound(dict[Dim, "SSAValue | int"]):
-    """The values of enclosing loop variables."""
+    """The values of enclosing loop variables, and the number of rows there."""
+
+    def __init__(
+        self, values: Mapping[Dim, SSAValue | int] = {}, count: RowCount = RowCount()
+    ) -> None:
+        super().__init__(values)
+        self.count = count
 
     def at(self, dim: Dim, span: TileSpan, number: SSAValue | int) -> Bound:
-        return Bound({**self, dim: number})
+        return Bound({**self, dim: number}, self.count)
 
 
 def offset_of(access: Access, point: Point) -> int:

@@ -147,6 +147,8 @@ class TileReduction:
 
         if tile.nest.range is not None and dim is tile.nest.range.dim:
             return self._in_range(tile.nest.range, tile, accumulators, body)
+        if dim in tile.counts:
+            return self._limited(level, tile, points, accumulators, body)
         if level == len(self._loops) - 1:
             self._prefetch_next(tile, sums.points)
         step = schedule.step(dim)
@@ -158,6 +160,34 @@ class TileReduction:
             last = replace(tile.moved(dim, start), revisited=full - start)
             accumulators = self._reduced(level + 1, last, sums, accumulators)
         return accumulators
+
+    def _limited(
+        self,
+        level: int,
+        tile: Tile,
+        points: Sequence[Point],
+        accumulators: Sequence[SSAValue],
+        body: LoopBody,
+    ) -> Sequence[SSAValue]:
+        """Returns the accumulators after the steps of a limited loop."""
+        e, dim = self._wide.emitter, self._loops[level]
+        count, step = tile.counts[dim], self._schedule.step(dim)
+        full = count
+        if step > 1:
+            tiles = e.binary(arith.DivUIOp, count, e.index(step))
+            full = e.binary(arith.MuliOp, tiles, e.index(step))
+        accumulators = e.loop_carrying_between(0, full, accumulators, body, step)
+        if step == 1:
+            return accumulators
+
+        def last(number: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            """Computes the rest, in a tile that may begin before it and end behind it."""
+            start = e.binary(arith.MinSIOp, e.index(number), e.index(dim.size - step))
+            visited, until = (e.binary(arith.SubiOp, n, start) for n in (full, count))
+            there = replace(tile.moved(dim, start), revisited=visited, until=until)
+            return self._reduced(level + 1, there, points, carried)
+
+        return e.loop_carrying_between(full, count, accumulators, last, step)
 
     def _in_range(
         self, of: Range, tile: Tile, accumulators: Sequence[SSAValue], body: LoopBody

@@ -27,7 +27,7 @@ from ..threads.split import Portions, portions_of
 from .algebra import ArithAlgebra
 from .amx_nest import TileNest
 from .emit import Emitter
-from .loop_driver import LoopDriver, whole
+from .loop_driver import LoopDriver, limited
 from .memory import Address, Bound, FlatBuffers
 from .types import INDEX, computes_in_float, memory_type
 from .vector_nest import VectorNest
@@ -78,6 +78,8 @@ class StepGenerator:
         threads = 1 if sharing is None else sharing.threads
         code: VectorNest | TileNest
         if isinstance(schedule, AmxTile):
+            if nest.is_limited:
+                raise VerifyException("expected loops without limits for amx_tile")
             code = TileNest(nest, schedule, self.memory, self.machine, threads)
         else:
             assert isinstance(schedule, VectorSchedule)
@@ -103,9 +105,11 @@ class StepGenerator:
             split = Split(0, len(loops) - 1)
             private = {b: self.private[b] for v in op.private if (b := self.steps.buffer(v))}
             inside = replace(self, memory=self.memory.replaced(private), sharing=None)
-        dims = [self.steps.variable(loop.variable) for loop in loops]
-        driver = LoopDriver(self.memory.emitter, whole(dims), split, share)
+        dims, e = [self.steps.variable(loop.variable) for loop in loops], self.memory.emitter
+        driver = LoopDriver(e, limited(dims, bound.count, e), split, share)
         for inner in driver.tiles(bound):
+            for dim in dims:
+                inner.count = inner.count.inside(dim, inner[dim], e)
             inside.block(loops[-1].body.block, inner)
 
 
@@ -172,7 +176,7 @@ def repeat_listed(step: RepeatListed, memory: FlatBuffers, bound: Bound) -> Iter
         start, end = of_part(start, end, step.part)
     for at in e.loop_between(start, end, size):
         first = memory.advance(numbers, listing.dim, at)
-        values = Bound(bound)
+        values = Bound(bound, bound.count)
         for i, dim in enumerate(step.dims):
             place = memory.advance(first, listing.dim, i)[listing.place]
             values[dim] = loaded(listing.place, place)
@@ -195,12 +199,12 @@ class Sharing:
     def barrier(self) -> None:
         self.emitter.call(_BARRIER, (self.team, self.thread))
 
-    def drawn(self, units: int) -> Portions:
+    def drawn(self, units: int | SSAValue) -> Portions:
         """
         Has the thread do its large portion, and then small ones of any part until none is left. So
         all threads end at about the same time.
         """
-        large, small = portions_of(units, self.threads)
+        large, small = portions_of(units, self.threads) if isinstance(units, int) else (0, 0)
         if not small:
             yield from self.fixed(units)
             return
@@ -226,7 +230,7 @@ class Sharing:
                 e.select(is_large, rest_start, self._cut(rest_start, after, rest, small)),
             )
 
-    def fixed(self, units: int) -> Portions:
+    def fixed(self, units: int | SSAValue) -> Portions:
         """Has the thread do one portion, which depends on its number alone."""
         yield self._part(units, self.thread)
 
@@ -235,10 +239,10 @@ class Sharing:
         e = self.emitter
         return e.binary(arith.AddiOp, start, e.fraction(number, length, parts))
 
-    def _part(self, units: int, thread: SSAValue) -> tuple[SSAValue, SSAValue]:
+    def _part(self, units: int | SSAValue, thread: SSAValue) -> tuple[SSAValue, SSAValue]:
         """Returns the first unit of a thread's part, and the first of the next."""
         e = self.emitter
-        if units % self.threads == 0:
+        if isinstance(units, int) and units % self.threads == 0:
             each = e.index(units // self.threads)
             first = e.binary(arith.MuliOp, thread, each)
             return first, e.binary(arith.AddiOp, first, each)

@@ -30,6 +30,10 @@ class Tile:
     """For dimensions with parts: the elements of the tile, from where it is."""
     revisited: SSAValue | int | None = None
     """The number of first elements along the vectors that were already visited."""
+    until: SSAValue | None = None
+    """The number of elements along the vectors that count; None for all."""
+    counts: Mapping[Dim, SSAValue] = field(default_factory=dict)
+    """How many values limited loops have."""
     has_sums: SSAValue | None = None
     """In a chunk of the reduction: whether there are sums of former chunks."""
 
@@ -70,16 +74,31 @@ class Tile:
         ]
 
     def fresh(self, point: Point) -> SSAValue | None:
-        """Returns the mask of lanes that were not visited yet; None for all."""
-        vector_dim, lanes, revisited = self.schedule.vector, self.schedule.lanes, self.revisited
-        if revisited is None or vector_dim is None or lanes == 1:
+        """Returns the mask of lanes that count and were not visited yet; None for all."""
+        vector_dim, lanes, until = self.schedule.vector, self.schedule.lanes, self.until
+        if vector_dim is None or lanes == 1:
             return None
-        e, before, t = self.memory.emitter, point.get(vector_dim, 0), vector_type(i1, lanes)
+        fresh = self._unvisited(point.get(vector_dim, 0), lanes)
+        if until is None:
+            return fresh
+        inside = self._first(until, point.get(vector_dim, 0), lanes)
+        return inside if fresh is None else self.memory.emitter.binary(arith.AndIOp, fresh, inside)
+
+    def _unvisited(self, before: int, lanes: int) -> SSAValue | None:
+        """Returns the mask of the lanes behind those that were visited; None for all."""
+        e, revisited, t = self.memory.emitter, self.revisited, vector_type(i1, lanes)
+        if revisited is None:
+            return None
         if isinstance(revisited, int):
             count = revisited - before
             return e.constant(t, [int(i >= count) for i in range(lanes)]) if count > 0 else None
-        count = e.binary(arith.SubiOp, revisited, e.index(before)) if before else revisited
-        return e.binary(arith.XOrIOp, e.first_lanes(count, lanes), e.constant(t, 1))
+        return e.binary(arith.XOrIOp, self._first(revisited, before, lanes), e.constant(t, 1))
+
+    def _first(self, count: SSAValue, before: int, lanes: int) -> SSAValue:
+        """Returns the mask of the first elements of the tile in the lanes from `before` on."""
+        e = self.memory.emitter
+        left = e.binary(arith.SubiOp, count, e.index(before)) if before else count
+        return e.first_lanes(left, lanes)
 
     def resolved(self, accesses: Sequence[Access]) -> Tile:
         """Returns the tile with the indices applied that memory holds for accesses."""

@@ -5,10 +5,13 @@ vectors are transposed in registers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ....glow_dialects.glow_nest.affine import Access
+from xdsl.ir import SSAValue
+
+from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.content import own_loops
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import (
     RegisterTile,
@@ -20,8 +23,9 @@ from ....glow_dialects.machine import MachineDescription
 from ..threads.split import Share, TileSpan, spans_of
 from .algebra import ArithAlgebra, Value
 from .interleaved_store import interleaved, interleaves
+from .limited_loops import LimitedSpans
 from .loads import Loaded, Loads, loaded_before
-from .loop_driver import LoopDriver
+from .loop_driver import Loop, LoopDriver
 from .memory import Bound, FlatBuffers, Point, offset_of
 from .reduction import TileReduction
 from .tile import Tile
@@ -61,18 +65,31 @@ class VectorNest:
         nest, schedule = self._nest, self._schedule
         prefetched = self._reduction.prefetched if self._reduction else ()
         accesses = nest.accesses(prefetched) + nest.index_accesses(prefetched)
-        start = Tile(nest, schedule, self._memory, self._memory.places(accesses, bound))
+        e, limited = self._memory.emitter, [d for d in own_loops(nest) if d.limit is not None]
+        counts = {d: bound.count.of(d, e) for d in limited}
+        places = self._memory.places(accesses, bound)
+        start = Tile(nest, schedule, self._memory, places, counts=counts)
         start = start.resolved(self._chosen_before)
         fixed = loaded_before(start, self._algebra)
-        for tile in self._driver(split, share).tiles(start):
+        for tile in self._driver(counts, split, share).tiles(start):
             if isinstance(schedule, RegisterTranspose):
                 copy_transposed(tile, schedule, self._algebra)
             else:
                 self._compute(tile, fixed)
 
-    def _driver(self, split: Split | None, share: Share | None) -> LoopDriver:
+    def _loop(self, dim: Dim, counts: Mapping[Dim, SSAValue]) -> Loop:
+        """Returns a parallel loop with its tiles."""
+        spans = spans_of(self._nest, self._schedule, dim)
+        if dim not in counts:
+            return dim, spans
+        e = self._memory.emitter
+        return dim, LimitedSpans.of(self._schedule, dim, spans, e, counts[dim])
+
+    def _driver(
+        self, counts: Mapping[Dim, SSAValue], split: Split | None, share: Share | None
+    ) -> LoopDriver:
         order = self._schedule.order
-        loops = [(d, spans_of(self._nest, self._schedule, d)) for d in order]
+        loops = [self._loop(d, counts) for d in order]
         chunks = self._schedule.chunks if isinstance(self._schedule, RegisterTile) else None
         if chunks is not None:
             level = order.index(chunks.inside)

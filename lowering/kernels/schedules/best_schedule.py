@@ -54,6 +54,8 @@ def _cheapest(
     """
     if nest.range is not None:
         return nest, choose_schedule(nest, machine)
+    if nest.is_limited:  # others have a fixed number of rows
+        schedulers = [tiled_product]
     found = [c for scheduler in schedulers if (c := scheduler(nest, machine)) is not None]
     if found:
         best = min(found, key=lambda costed: costed.cycles)

@@ -178,6 +178,8 @@ def _chunks(
     if inside not in roles.pixels or tiles < TIMINGS.least_chunk_tiles:
         return nest, None
     outer, *rest = nest.reduced
+    if outer.limit is not None:
+        return nest, None
     steps = prod(d.size for d in rest)
     filters = parts[roles.blocks[-1]][0].tile * roles.vector.size * steps
     step_bytes = filters * element_bytes(roles.filter.element)
@@ -230,7 +232,8 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
     choices = [last]
     if len(roles.pixels) > 1:
         a, b = pair = roles.pixels[-2:]
-        if nest.parallel.index(b) == nest.parallel.index(a) + 1:
+        is_limited = any(d.limit is not None for d in pair)
+        if not is_limited and nest.parallel.index(b) == nest.parallel.index(a) + 1:
             choices.append(pair)
     block_size = prod(d.size for d in blocks)
     for together, pixels in product(range(1, min(8, block_size) + 1), choices):

@@ -73,7 +73,7 @@ class Splitter:
         reduction = nest.reduction
         if reduction is None or nest.is_empty or reduction.fields or nest.range is not None:
             return [nest]
-        if reduction.values > 1:
+        if reduction.values > 1 or nest.is_limited:
             return [nest]
         simple = simplified(nest)
         if not simple.reduced or (reduction.terms > 1 and plan_tiles(simple, self.machine)):

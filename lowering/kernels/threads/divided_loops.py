@@ -63,8 +63,10 @@ def _divided(
     found = []
     for step in steps:
         if isinstance(step, Repeat):
-            chosen = _divide(step, kernel, threads)
-            found += [(step, chosen)] if chosen else _divided(step.steps, kernel, threads)
+            # a loop over rows may be short, so one inside of it is preferred
+            inner = _divided(step.steps, kernel, threads) if step.dim.limit is not None else []
+            chosen = None if inner else _divide(step, kernel, threads)
+            found += [(step, chosen)] if chosen else inner or _divided(step.steps, kernel, threads)
     return found
 
 

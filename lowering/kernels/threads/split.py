@@ -27,7 +27,7 @@ from ..schedules.amx_tile import TilePlan
 
 Portions = Iterator[tuple[SSAValue, SSAValue]]
 """The first unit of a portion that a thread does, and the first behind it."""
-Share = Callable[[int], Portions]
+Share = Callable[["int | SSAValue"], Portions]
 """Given a number of units, emits what gives this thread its portions of them."""
 
 
@@ -149,17 +149,22 @@ def choose_split(
     if work < TIMINGS.least_shared_cycles:
         return None
     best, least = None, work
+    limited = [d.limit is not None for d in schedule.order]
     for first in range(len(spans)):
         outer = prod(d.size for d in schedule.order[:first])
         # in each iteration of an outer loop, tickets would cost more than they gain
-        drawn = first == 0 and work >= TIMINGS.least_drawn_cycles
+        drawn = first == 0 and work >= TIMINGS.least_drawn_cycles and not limited[first]
         for last in range(first, len(spans)):
+            if last > first and any(limited[first : last + 1]):
+                break
             order = TileOrder(spans[first : last + 1])
             covered = prod(d.size for d in schedule.order[first : last + 1])
             # inner loops start anew in each outer iteration
             overhead = (_places(order, threads) + (first > 0)) * outer
             time = work * _most(order, threads) / covered + overhead * TIMINGS.unit_cycles
             if drawn and not portions_of(order.tiles, threads)[1]:
+                time += work * TIMINGS.interruption_share
+            if limited[first]:  # a call may have few rows
                 time += work * TIMINGS.interruption_share
             if time < least:
                 best, least = Split(first, last, drawn), time

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.elements import num_elements
@@ -17,8 +18,11 @@ from ....glow_dialects.glow.shape import (
 )
 from ....glow_dialects.operator import shape_of
 from ....semantics.arrays import constant_of
-from ..rewriting import SMALL, Build, defining_op
+from ..rewriting import Build, defining_op
 from .table import simplification
+
+_MOST_INDICES = 1 << 20
+"""The largest number of indices that are looked at."""
 
 
 def cut(
@@ -120,21 +124,22 @@ def slice_of_broadcast(node: SliceOp, build: Build) -> SSAValue | None:
 def gather_in_steps(node: GatherOp, build: Build) -> SSAValue | None:
     """Replaces a gather with known indices at equal distances by a slice."""
     shape = shape_of(node.indices.type)
-    if not isinstance(node.indices.owner, ConstantOp) or not 0 < num_elements(shape) <= SMALL:
+    is_known = isinstance(node.indices.owner, ConstantOp)
+    if not is_known or not 0 < num_elements(shape) <= _MOST_INDICES:
         return None
     array = constant_of(node.indices)
     assert array is not None
     axis = node.axis.value.data
     data = shape_of(node.data.type)
     size = data[axis]
-    found = [int(i) for i in array.flat]
-    if any(not -size <= i < size for i in found):
+    found = array.reshape(-1).astype(np.int64)
+    if ((found < -size) | (found >= size)).any():
         return None
-    indices = [i % size for i in found]
-    stride = indices[1] - indices[0] if len(indices) > 1 else 1
-    if not stride or indices != [indices[0] + i * stride for i in range(len(indices))]:
+    indices = found % size
+    first, stride = int(indices[0]), int(indices[1] - indices[0]) if len(indices) > 1 else 1
+    if not stride or (np.diff(indices) != stride).any():
         return None
     starts, sizes, strides = [0] * len(data), list(data), [1] * len(data)
-    starts[axis], sizes[axis], strides[axis] = indices[0], len(indices), stride
+    starts[axis], sizes[axis], strides[axis] = first, len(indices), stride
     sliced = cut(build, node.data, starts, sizes, strides)
     return build.reshape(sliced, shape_of(node.result.type))

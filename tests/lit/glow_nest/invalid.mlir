@@ -134,3 +134,33 @@ glow_nest.kernel @beyond_the_bytes(%y: memref<8xf32>, %x: memref<8xui8>) {
   glow_nest.nest parallel(i: 6) reads(%x[i] as f32) writes(%y[i])
 }
 // CHECK: expected accesses to %x from element 0 to 7, found one from 0 to 8
+
+// -----
+
+glow_nest.kernel @no_number(%y: memref<8xf32>, %x: memref<8xf32>) rows {
+  glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i])
+}
+// CHECK: expected the number of rows, an i64, as the last argument
+
+// -----
+
+glow_nest.kernel @no_rows(%y: memref<8xf32>, %x: memref<8xf32>, %n: memref<i64>) {
+  glow_nest.nest parallel(i: 8 of rows) reads(%x[i]) writes(%y[i])
+}
+// CHECK: expected a kernel with a number of rows, since a loop has a limit
+
+// -----
+
+glow_nest.kernel @no_block(%y: memref<8xf32>, %x: memref<8xf32>, %n: memref<i64>) rows {
+  glow_nest.repeat %b to 2 of rows by 4 {
+    glow_nest.nest parallel(i: 4 of rest) reads(%x[4 * %b + i]) writes(%y[4 * %b + i])
+  }
+}
+// CHECK: expected a loop that opens blocks around one limited to their rest
+
+// -----
+
+glow_nest.kernel @no_granule(%y: memref<8xf32>, %x: memref<8xf32>, %n: memref<i64>) rows {
+  glow_nest.nest parallel(i: 8 of rows by 0) reads(%x[i]) writes(%y[i])
+}
+// CHECK: expected a factor and a number of rows of at least 1

@@ -140,3 +140,17 @@ glow_nest.kernel @moments(%y: memref<3xf32>, %x: memref<3x7xf32>) {
     glow_nest.yield %3 : f32
   }
 }
+
+// Loops may be limited to the number of rows that the last argument holds, loops inside of one over
+// blocks of rows to the rest of the block.
+// CHECK-LABEL: glow_nest.kernel @rows(%y: memref<64x8xf32>, %x: memref<64x8xf32>, %rows: memref<i64>) rows {
+// CHECK-NEXT:   glow_nest.nest parallel(i: 256 of 4 * rows from 8, j: 2) reads(%x[2 * i + j]) writes(%y[2 * i + j])
+// CHECK-NEXT:   glow_nest.repeat %b to 4 of rows by 16 opens {
+// CHECK-NEXT:     glow_nest.nest parallel(i: 16 of rest, j: 8) reads(%x[128 * %b + 8 * i + j]) writes(%y[128 * %b + 8 * i + j])
+// CHECK-NEXT:   }
+glow_nest.kernel @rows(%y: memref<64x8xf32>, %x: memref<64x8xf32>, %rows: memref<i64>) rows {
+  glow_nest.nest parallel(i: 256 of 4 * rows from 8, j: 2) reads(%x[2 * i + j]) writes(%y[2 * i + j])
+  glow_nest.repeat %b to 4 of rows by 16 opens {
+    glow_nest.nest parallel(i: 16 of rest, j: 8) reads(%x[128 * %b + 8 * i + j]) writes(%y[128 * %b + 8 * i + j])
+  }
+}

@@ -262,3 +262,16 @@ func.func @gather(%x: tensor<5x2xf32>) -> (tensor<2xf32>, tensor<3x2xf32>, tenso
 // CHECK-NEXT:  %c = glow.gather %x, %k axis 0 : (tensor<5x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
 // CHECK-NEXT:  %d = glow.gather %x, %l axis 0 : (tensor<5x2xf32>, tensor<2xi64>) -> tensor<2x2xf32>
 // CHECK-NEXT:  func.return %a_1, %b, %c, %d : tensor<2xf32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x2xf32>
+
+// -----
+
+// So is a gather of many indices.
+func.func @gather_many(%x: tensor<40x1xf32>) -> tensor<1x1x18x1xf32> {
+  %i = glow.constant dense<[[[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]]]> : tensor<1x1x18xi64>
+  %a = glow.gather %x, %i axis 0 : (tensor<40x1xf32>, tensor<1x1x18xi64>) -> tensor<1x1x18x1xf32>
+  func.return %a : tensor<1x1x18x1xf32>
+}
+
+// CHECK-LABEL: @gather_many(
+// CHECK-NEXT:  %a = glow.slice %x starts [2, 0] sizes [18, 1] : (tensor<40x1xf32>) -> tensor<18x1xf32>
+// CHECK-NEXT:  %a_1 = glow.reshape %a : (tensor<18x1xf32>) -> tensor<1x1x18x1xf32>

@@ -88,8 +88,8 @@ def transposed() -> bytes:
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        (small_network(1), {}, r"memory is planned for the largest batch; give.*\(1, 64\)"),
-        (small_network(1), {"symbols": {"batch": (1, 1)}}, "give the sizes that it may have"),
+        (small_network(1), {}, r"memory is planned for the largest size; give.*\(1, 64\)"),
+        (small_network(1), {"symbols": {"batch": (1, 1)}}, "give the sizes that batch may have"),
         (small_network(1), {"symbols": {"batch": 3}}, "expected a model with a symbol"),
         (small_network(1), {"symbols": RANGE, "batch_loop": "bach"}, "did you mean batch"),
         (attention(masked=True), {"symbols": RANGE, "states": {"x": "y"}}, "states keep values"),

@@ -1,0 +1,124 @@
+"""
+Loops over rows whose number is known at run time only.
+
+A loop runs over exactly its rows: over full tiles, and then over smaller ones. Where vectors run
+along rows, the last vector may go beyond them, though not beyond the memory of the largest number.
+What it writes there is as meaningless as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from ....glow_dialects.glow_nest.affine import Dim
+from ....glow_dialects.glow_nest.schedule import RegisterTranspose, VectorSchedule
+from ..threads.split import TileSpan
+from .emit import Emitter
+
+_SHRINKING = 2
+"""How many times as large as those after them tiles are, at least."""
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """The number of rows of a call, and of those that are left in the block around a loop."""
+
+    rows: SSAValue | None = None
+    rest: SSAValue | None = None
+
+    def of(self, dim: Dim, e: Emitter) -> SSAValue:
+        """Returns how many values a limited loop has."""
+        limit = dim.limit
+        assert limit is not None
+        found = self._after_start(dim, e)
+        if limit.granule > 1:
+            up = e.binary(arith.AddiOp, found, e.index(limit.granule - 1))
+            # a division of index is unsigned
+            up = e.binary(arith.MaxSIOp, up, e.index(0))
+            found = e.binary(arith.DivUIOp, up, e.index(limit.granule))
+        found = e.binary(arith.MaxSIOp, found, e.index(0))
+        return e.binary(arith.MinSIOp, found, e.index(dim.size))
+
+    def inside(self, dim: Dim, number: SSAValue | int, e: Emitter) -> RowCount:
+        """Returns the same in a step of a loop, which may be a block of rows."""
+        limit = dim.limit
+        if limit is None or not limit.opens:
+            return self
+        before = e.binary(arith.MuliOp, e.index(number), e.index(limit.granule))
+        return RowCount(self.rows, e.binary(arith.SubiOp, self._after_start(dim, e), before))
+
+    def _after_start(self, dim: Dim, e: Emitter) -> SSAValue:
+        limit = dim.limit
+        assert limit is not None
+        found = self.rest if limit.of_rest else self.rows
+        assert found is not None
+        if limit.factor > 1:
+            found = e.binary(arith.MuliOp, found, e.index(limit.factor))
+        return e.binary(arith.SubiOp, found, e.index(limit.start)) if limit.start else found
+
+
+@dataclass(frozen=True)
+class LimitedSpans:
+    """The tiles of a limited loop."""
+
+    emitter: Emitter
+    count: SSAValue
+    """The number of values of the loop."""
+    spans: Sequence[TileSpan]
+    """The tiles of all values, if the last of them may go beyond the limit."""
+    steps: Sequence[int] = ()
+    """Otherwise the sizes of tiles, in descending order; the last one is 1."""
+
+    @staticmethod
+    def of(
+        schedule: VectorSchedule, dim: Dim, spans: Sequence[TileSpan], e: Emitter, count: SSAValue
+    ) -> LimitedSpans:
+        """Returns the tiles of a parallel loop of a nest, whose tiles `spans` would all be."""
+        if goes_beyond(schedule, dim):
+            return LimitedSpans(e, count, spans)
+        parts = schedule.parts_of(dim)
+        steps = [max(p.tile for p in parts) if parts else schedule.step(dim)]
+        while steps[-1] > 1:
+            steps.append(max(1, steps[-1] // _SHRINKING))
+        return LimitedSpans(e, count, (), steps)
+
+    @property
+    def unit(self) -> int:
+        """The values that threads do not divide."""
+        return self.steps[0] if self.steps else self.spans[0].step
+
+    def between(
+        self, first: SSAValue | int, end: SSAValue
+    ) -> Iterator[tuple[TileSpan, Iterator[SSAValue | int]]]:
+        """Yields the tiles between two values, and loops over the starts of those alike."""
+        e = self.emitter
+        for span in self.spans:
+            if span.start:  # one tile, which ends with the loop
+                after = e.binary(arith.MaxSIOp, e.index(first), e.index(self.spans[0].stop))
+                yield span, (0 for _ in e.loop_between(after, end, span.step))
+            else:
+                stop = e.binary(arith.MinSIOp, end, e.index(span.stop))
+                yield span, e.loop_between(first, stop, span.step)
+        for step in self.steps:
+            stop = end
+            if step > 1:
+                length = e.binary(arith.SubiOp, end, e.index(first))
+                length = e.binary(arith.MaxSIOp, length, e.index(0))
+                tiles = e.binary(arith.DivUIOp, length, e.index(step))
+                length = e.binary(arith.MuliOp, tiles, e.index(step))
+                stop = e.binary(arith.AddiOp, e.index(first), length)
+            tile = None if len(self.steps) == 1 else range(step)
+            yield TileSpan(0, step, step, tile), e.loop_between(first, stop, step)
+            first = stop
+
+
+def goes_beyond(schedule: VectorSchedule, dim: Dim) -> bool:
+    """Returns whether the last tile of a limited loop may go beyond its limit."""
+    along = [schedule.vector, schedule.finishing.vector]
+    if isinstance(schedule, RegisterTranspose):
+        along.append(schedule.turned)
+    return any(dim is d for d in along)

@@ -1,0 +1,394 @@
+"""
+The dimensions of buffers, and the loops of kernels, that run over the rows of a program.
+
+A program may take the number of its rows as an input (`glow-limit-rows`). Its memory has room for
+the largest number m. A buffer has rows at a pitch p if element e is in row `e // p % m`; it may
+have several pitches, as scores of attention have. Elements of rows beyond the number are without
+meaning. So a loop that reduces over rows must end with them, and other loops should.
+
+The loops over rows of a kernel follow from the pitches of what it reads. The pitches of what it
+writes follow from the loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr
+from xdsl.ir import SSAValue
+
+from ...glow_dialects.elements import offset_of
+from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
+from ...glow_dialects.glow_nest.affine import Access, Dim, Limit, View
+from ...glow_dialects.glow_nest.limits import limit_text
+from ...glow_dialects.glow_nest.nest import Nest, Repeat, Step, mapped, substituted
+from ...glow_dialects.row_attributes import COUNT, ROWS
+from .codegen.types import significant_strides
+
+Pitches = frozenset[int]
+NONE: Pitches = frozenset()
+
+
+class RowsLost(ValueError):
+    """The rows of a value cannot be followed."""
+
+
+@dataclass(frozen=True)
+class ParameterRows:
+    """The rows of a parameter of a kernel."""
+
+    pitches: Pitches = NONE
+    limits: tuple[Limit | None, ...] = ()
+    """The limit of each dimension of what is read; empty if there is none."""
+    periods: tuple[int, ...] = ()
+    """The elements that each of these limits is of, if the dimension repeats them."""
+    most: int = 0
+
+    @property
+    def text(self) -> str:
+        """The text in which kernels on different rows differ; empty for none."""
+        if not self.pitches:
+            return ""
+        limits = [limit_text(limit) for limit in self.limits]
+        return f" rows {self.most} at {sorted(self.pitches)} {limits} {self.periods}"
+
+
+NO_ROWS = ParameterRows()
+
+
+@dataclass
+class ProgramRows:
+    """The rows of the buffers of a program, as far as its instructions were visited."""
+
+    count: SSAValue
+    """The input with the number of rows."""
+    most: int
+    """The largest number of rows."""
+    pitches: dict[SSAValue, Pitches] = field(default_factory=dict)
+    """The pitches of each buffer that was written."""
+
+    @staticmethod
+    def of(main: func.FuncOp) -> ProgramRows | None:
+        """Returns the rows of the inputs of `main`; None if it has no input with their number."""
+        arguments, sizes, found = main.body.block.args, set[int](), None
+        attributes = main.arg_attrs.data if main.arg_attrs is not None else ()
+        pitches: dict[SSAValue, Pitches] = {}
+        for argument, about in zip(arguments, attributes, strict=False):
+            if isinstance(about.data.get(COUNT), UnitAttr):
+                found = argument
+            if isinstance(dims := about.data.get(ROWS), DenseArrayBase):
+                shape, strides = _form(argument)
+                at = [int(d) for d in dims.get_values()]
+                pitches[argument] = frozenset(strides[d] for d in at)
+                sizes.update(shape[d] for d in at)
+        if found is None:
+            return None
+        (most,) = sizes
+        return ProgramRows(found, most, pitches)
+
+    def of_operand(self, qualifier: Qualifier, value: SSAValue) -> ParameterRows:
+        """Returns the rows of an operand of an instruction before it. Raises RowsLost."""
+        if qualifier is Qualifier.OUT:
+            return NO_ROWS
+        pitches = self.pitches.get(buffer_of(value), NONE)
+        return ParameterRows(pitches, *self._limits(value), self.most)
+
+    def _limits(self, value: SSAValue) -> tuple[tuple[Limit | None, ...], tuple[int, ...]]:
+        """Returns the limits of the dimensions of a value, and their periods. Raises RowsLost."""
+        shape, strides = _form(value)
+        start = offset_of(value.type)  # pyright: ignore[reportArgumentType]
+        limits: list[Limit | None] = [None] * len(shape)
+        periods = [0] * len(shape)
+        for pitch in self.pitches.get(buffer_of(value), NONE):
+            terms = {Dim(str(d), size): s for d, (size, s) in enumerate(zip(shape, strides))}
+            place = _row_of(terms, start, pitch, self.most)
+            if place.first:
+                raise RowsLost(f"a part of its rows, from row {place.first} on")
+            for dim, limit in place.limits().items():
+                limits[int(dim.name)] = limit
+            for dim, inner in place.repeated.items():
+                periods[int(dim.name)] = inner.size
+                limits[int(dim.name)] = inner.limit
+        return tuple(limits), tuple(periods)
+
+    def wrote(self, op: Instruction, found: Mapping[int, Pitches]) -> None:
+        """Notes the pitches of what an instruction writes, by the number of its operand."""
+        for number, (qualifier, value) in enumerate(op.qualified_operands()):
+            if qualifier is Qualifier.IN:
+                continue
+            buffer, pitches = buffer_of(value), found.get(number, NONE)
+            former = self.pitches.get(buffer)
+            is_new = qualifier is Qualifier.OUT and _is_whole(value, buffer)
+            if former is not None and former != pitches and not is_new:
+                raise RowsLost("a value some of whose parts have rows and others have none")
+            self.pitches[buffer] = pitches
+            self._limits(value)
+
+
+def _is_whole(value: SSAValue, buffer: SSAValue) -> bool:
+    """Returns whether a view has all elements of a buffer."""
+    return prod(_form(value)[0]) == prod(_form(buffer)[0])
+
+
+def _form(value: SSAValue) -> tuple[Sequence[int], Sequence[int]]:
+    """Returns the shape and the strides of a memref."""
+    t = value.type
+    return t.get_shape(), significant_strides(t)  # pyright: ignore
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The row of an element: `first + sum(step * variable)`."""
+
+    first: int
+    steps: Sequence[tuple[Dim, int]]
+    """Loop variables and the rows of a step of each, in descending order."""
+    joined: Mapping[Dim, int]
+    """A loop over the elements of all rows, and the elements of each."""
+    repeated: Mapping[Dim, Dim]
+    """A loop over all rows of several texts, and a loop over those of one."""
+
+    def limits(self) -> Mapping[Dim, Limit]:
+        """Returns the limits of whole dimensions."""
+        found = {dim: Limit(factor) for dim, factor in self.joined.items()}
+        if len(self.steps) > 1 or any(step > 1 for _, step in self.steps):
+            raise RowsLost("rows in more than one dimension")
+        return {**found, **{dim: Limit() for dim, _ in self.steps}}
+
+
+def _row_of(terms: Mapping[Dim, object], start: int, pitch: int, most: int) -> _Place:
+    """Returns in which row the elements at a linear form are. Raises RowsLost if it is not one."""
+    steps: list[tuple[Dim, int]] = []
+    joined: dict[Dim, int] = {}
+    repeated: dict[Dim, Dim] = {}
+    inside, within = start % pitch, 1
+    for dim, stride in terms.items():
+        if dim.size == 1 or stride == 0:
+            continue
+        if not isinstance(stride, int) or stride < 0:
+            raise RowsLost("rows that are visited in another order")
+        if stride % (pitch * most) == 0:
+            continue
+        if stride % pitch == 0 and stride // pitch * (dim.size - 1) < most:
+            steps.append((dim, stride // pitch))
+        elif pitch % stride == 0 and stride * dim.size == pitch * most:
+            joined[dim] = pitch // stride
+            within = stride
+        elif pitch % stride == 0 and stride * dim.size % (pitch * most) == 0 and not dim.limit:
+            limit = Limit(pitch // stride)
+            repeated[dim] = Dim(dim.name, pitch * most // stride, limit)
+            within = stride
+        else:
+            inside += stride * (dim.size - 1)
+    steps.sort(key=lambda of: -of[1])
+    first = start // pitch % most
+    rows = first + sum(step * (dim.size - 1) for dim, step in steps)
+    whole = {**joined, **repeated}
+    several = len(whole) > 1 or (whole and steps)
+    if inside >= (within if whole else pitch) or rows >= most or several:
+        raise RowsLost("elements of several rows in one dimension")
+    if steps and not _covers(steps, first, most):
+        raise RowsLost(f"a part of its {most} rows")
+    return _Place(first, steps, joined, repeated)
+
+
+def _covers(steps: Sequence[tuple[Dim, int]], first: int, most: int) -> bool:
+    """Returns whether loops visit all rows from the first one on, or whole blocks of rows."""
+    dim, step = steps[0]
+    return first > 0 or step * dim.size + step > most or dim.limit is not None
+
+
+# kernels
+
+
+@dataclass(frozen=True)
+class KernelRows:
+    """The steps of a kernel with limits of loops, and the pitches of what it writes."""
+
+    steps: Sequence[Step]
+    pitches: Mapping[int, Pitches]
+    """By the number of the parameter."""
+    is_limited: bool
+
+
+def limited_kernel(
+    steps: Sequence[Step],
+    views: Sequence[View],
+    pitches: Sequence[Pitches],
+    most: int,
+    keeps_limits: bool,
+) -> KernelRows:
+    """
+    Returns the steps of a kernel with limits of the loops over rows. `pitches` are those of the
+    parameters, which have `views`; those of other steps follow. `keeps_limits` says whether the
+    algorithm has given their limits to the loops over scratch. Raises RowsLost.
+    """
+    follower = _Follower(views, dict(enumerate(pitches)), most, keeps_limits)
+    made = [follower.step(step) for step in steps]
+    written: dict[int, set[Pitches]] = {}
+    is_limited = False
+    for nest in _nests(made):
+        is_limited = is_limited or nest.is_limited
+        for write in nest.writes:
+            if (number := write.buffer.parameter) is not None:
+                written.setdefault(number, set()).add(_pitches_of(write))
+    for found in written.values():
+        if len(found) > 1:
+            raise RowsLost("a result some of whose parts have rows and others have none")
+    is_limited = is_limited or any(_has_limit(step) for step in made)
+    return KernelRows(made, {n: next(iter(p)) for n, p in written.items()}, is_limited)
+
+
+def _nests(steps: Sequence[Step]) -> Iterator[Nest]:
+    for step in steps:
+        if isinstance(step, Repeat):
+            yield from _nests(step.steps)
+        elif isinstance(step, Nest):
+            yield step
+
+
+def _has_limit(step: Step) -> bool:
+    return isinstance(step, Repeat) and (
+        step.dim.limit is not None or any(map(_has_limit, step.steps))
+    )
+
+
+def _pitches_of(access: Access) -> Pitches:
+    """Returns the pitches of what is written in limited loops."""
+    found: set[int] = set()
+    for dim, stride in access.place.terms.items():
+        limit = dim.limit
+        if limit is None or stride == 0 or limit.of_rest:  # the loop around has the pitch
+            continue
+        pitch, rest = divmod(stride * limit.factor, limit.granule)  # pyright: ignore
+        if rest:
+            raise RowsLost("rows that are not apart by the same number of elements")
+        found.add(pitch)
+    return frozenset(found)
+
+
+def _has_pitch(dim: Dim, stride: object, pitch: int) -> bool:
+    """Returns whether the limit of a loop is that of an access to rows at a pitch."""
+    limit = dim.limit
+    if limit is None or limit.of_rest or not isinstance(stride, int) or not stride:
+        return False
+    return stride * limit.factor == pitch * limit.granule
+
+
+@dataclass
+class _Follower:
+    """Finds the loops over rows of a kernel."""
+
+    views: Sequence[View]
+    pitches: Mapping[int, Pitches]
+    most: int
+    keeps_limits: bool
+    changed: dict[Dim, Dim] = field(default_factory=dict)
+    """The limited loop variable in the place of each that had no limit."""
+    split: dict[Dim, tuple[Dim, Dim]] = field(default_factory=dict)
+    """The loops over texts, and over the rows of each, in the place of one over all rows."""
+    scratch: dict[object, Pitches] = field(default_factory=dict)
+
+    def step(self, step: Step) -> Step:
+        """Returns a step with limits of its loops."""
+        match step:
+            case Repeat():
+                for nest in _nests([step]):
+                    self._find(nest)
+                dim = self.changed.get(step.dim, step.dim)
+                if dim in self.split:
+                    raise RowsLost("rows of several texts that come one after the other")
+                return Repeat(dim, [self.step(s) for s in step.steps])
+            case Nest():
+                self._find(step)
+                return self._limited(step)
+            case _:
+                if any(self.pitches.values()):
+                    raise RowsLost("a list of numbers")
+                return step
+
+    def _limited(self, nest: Nest) -> Nest:
+        made = substituted(nest, dict(self.changed))
+        if self.split:
+            change = {dim: a * b.size + b for dim, (a, b) in self.split.items()}
+            made = mapped(made, lambda place: place.at(change))
+            made = replace(
+                made, parallel=self._parts(made.parallel), reduced=self._parts(made.reduced)
+            )
+        if not self.keeps_limits:
+            for write in made.writes:
+                if write.buffer.parameter is None:
+                    self._wrote(write)
+        return made
+
+    def _parts(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
+        return tuple(part for dim in dims for part in self.split.get(dim, (dim,)))
+
+    def _wrote(self, write: Access) -> None:
+        found = _pitches_of(write)
+        if self.scratch.setdefault(write.buffer, found) != found:
+            raise RowsLost("temporary memory some of whose parts have rows and others have none")
+
+    def _find(self, nest: Nest) -> None:
+        """Finds the loops over rows of one nest."""
+        for access in (*nest.reduced_reads, *nest.operands, *nest.index_accesses()):
+            for pitch in self._pitches(access):
+                if access.indirect is not None:
+                    raise RowsLost("rows that an index chooses")
+                self._follow(access, pitch, frozenset(nest.reduced))
+
+    def _pitches(self, access: Access) -> Pitches:
+        number = access.buffer.parameter
+        if number is not None:
+            return self.pitches.get(number, NONE)
+        return self.scratch.get(access.buffer, NONE)
+
+    def _follow(self, access: Access, pitch: int, reduced: AbstractSet[Dim]) -> None:
+        """Limits the loops of an access to what has rows at a pitch."""
+        number, terms = access.buffer.parameter, access.place.terms
+        if self.keeps_limits and any(_has_pitch(d, s, pitch) for d, s in terms.items()):
+            return
+        start = access.place.constant - (0 if number is None else self.views[number].offset)
+        row = _row_of(terms, start, pitch, self.most)
+        for dim, factor in row.joined.items():
+            self._limit(dim, Limit(factor))
+        for dim, inner in row.repeated.items():
+            outer = Dim(f"{dim.name}t", dim.size // inner.size)
+            found = self.split.setdefault(dim, (outer, inner))[1]
+            if dim in self.changed or (found.size, found.limit) != (inner.size, inner.limit):
+                raise RowsLost("rows that two values have in different loops")
+        for i, (dim, step) in enumerate(row.steps):
+            if dim.limit is not None or (
+                dim in self.changed and self.changed[dim].limit != Limit()
+            ):
+                self._expect(dim, i, step, row.first)
+            elif i == 0 and row.first == 0 and (step == 1 or dim not in reduced):
+                self._limit(dim, Limit(granule=step))
+            elif dim in reduced or not self.keeps_limits:
+                raise RowsLost("rows that are visited in parts")
+        if row.first and not row.steps and not self.keeps_limits:
+            raise RowsLost(f"row {row.first} alone")
+
+    def _expect(self, dim: Dim, number: int, step: int, first: int) -> None:
+        """Checks the limit that a loop has."""
+        limit = self.changed.get(dim, dim).limit
+        assert limit is not None
+        if limit.factor != 1 or limit.granule != step:
+            raise RowsLost("rows that two values have in different loops")
+        if number == 0 and not limit.of_rest and limit.start != first:
+            raise RowsLost("rows that two values have in different order")
+
+    def _limit(self, dim: Dim, limit: Limit) -> None:
+        if dim in self.split:
+            raise RowsLost("rows that two values have in different loops")
+        if dim.limit is None:
+            made = self.changed.setdefault(dim, replace(dim, limit=limit))
+            found = made.limit
+        else:
+            found = dim.limit
+        if found != limit:
+            raise RowsLost("rows that two values have in different loops")

@@ -1,0 +1,174 @@
+"""Networks with one program for all sizes of a symbol up to a maximum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import GlowError, ValuesNeededError
+from ..interface.backend import Backend
+from ..interface.destinations import Outputs
+from ..interface.signature import Signature, TensorInfo
+from ..interface.symbols import DerivedSize, SizeRange, checked_sizes
+from ..runtime.buckets import cut, padded
+from .compiled_model import CompiledModel
+from .several_programs import SeveralPrograms
+from .specialization import SpecializationRules, SymbolicModel
+
+
+class OneProgramModel(SymbolicModel):
+    """
+    A network with symbolic dimensions whose programs take the size of a symbol as an input.
+
+    The symbol has no specializations: a program has memory for its largest size. Other symbols have
+    a program for each size, as usual.
+    """
+
+    OPTION: ClassVar[str]
+    """The keyword of `glow.compile` that names the symbol."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        signature: Signature,
+        fixed: Mapping[str, int],
+        compile: Callable[[Mapping[str, int]], CompiledModel],
+        rules: SpecializationRules,
+        symbol: str,
+    ):
+        """
+        The arguments are those of `SymbolicModel`. `compile` makes the program of the largest
+        size, whose last input is the size. `symbol` is the name of the symbol.
+
+        Raises GlowError if `rules` have no largest size for the symbol.
+        """
+        self._symbol = symbol
+        super().__init__(backend, signature, fixed, lambda sizes, _: compile(sizes), rules)
+        self._binding.expect_symbol(symbol)
+        self._largest = self._largest_in(rules.ranges)
+        self._place = self._binding.symbols.index(symbol)
+
+    def _largest_in(self, ranges: Mapping[str, SizeRange]) -> int:
+        """Returns the largest size, 2 or more. Raises GlowError if there is none."""
+        symbol = self._symbol
+        if symbol not in ranges or ranges[symbol].high < 2:
+            raise GlowError(
+                f"{self.OPTION}: memory is planned for the largest size; give the sizes that "
+                f'{symbol} may have, such as symbols={{"{symbol}": (1, 64)}}'
+            )
+        return ranges[symbol].high
+
+    def _of_largest(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """Returns the sizes of symbols with the largest of the symbol."""
+        return (*sizes[: self._place], self._largest, *sizes[self._place + 1 :])
+
+    def _key(self, sizes: Mapping[str, int] | None) -> tuple[int, ...]:
+        given = {self._symbol: self._largest, **checked_sizes(sizes)}
+        return self._of_largest(super()._key(given))
+
+    def _specialized(self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]) -> CompiledModel:
+        try:
+            return self._kept.get((self._of_largest(sizes), ()))
+        except ValuesNeededError as error:
+            raise GlowError(
+                f"{self.OPTION}: the values of {', '.join(error.inputs)} decide shapes, so there "
+                f"is no program for all sizes of {self._symbol}; leave out {self.OPTION}"
+            ) from error
+
+    def _run_exactly(
+        self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
+        found = super()._run_exactly(sizes, inputs)
+        return cut(found, self._signature.outputs, self._by_name(sizes))
+
+    def _program_inputs(
+        self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
+    ) -> Sequence[np.ndarray]:
+        wide = self._by_name(self._of_largest(sizes))
+        count = np.array(sizes[self._place], np.int64)
+        return [*padded(inputs, self._signature.inputs, wide), count]
+
+    def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
+        SeveralPrograms.compute_into(self, inputs, outputs)
+
+
+class BatchLoopModel(OneProgramModel):
+    """A network whose programs compute the images of a batch in a loop."""
+
+    OPTION = "batch_loop"
+
+    def __init__(
+        self,
+        backend: Backend,
+        signature: Signature,
+        fixed: Mapping[str, int],
+        compile: Callable[[Mapping[str, int]], CompiledModel],
+        rules: SpecializationRules,
+        symbol: str,
+    ):
+        """
+        The arguments are those of `OneProgramModel`. Also raises GlowError unless the batch is
+        dimension 0 of all inputs and outputs, and of nothing else.
+        """
+        super().__init__(backend, signature, fixed, compile, rules, symbol)
+        for kind, infos in (("input", signature.inputs), ("output", signature.outputs)):
+            for info in infos:
+                _expect_batch(kind, info, symbol)
+
+
+class RowsModel(OneProgramModel):
+    """A network whose programs compute as many rows as the inputs of a call have."""
+
+    OPTION = "rows"
+
+    def __init__(
+        self,
+        backend: Backend,
+        signature: Signature,
+        fixed: Mapping[str, int],
+        compile: Callable[[Mapping[str, int], Sequence[int], Sequence[str]], CompiledModel],
+        rules: SpecializationRules,
+        symbol: str,
+    ):
+        """
+        The arguments are those of `OneProgramModel`, but `compile` also takes other sizes of the
+        symbol, for which the graph has to be the same, and the dimensions of inputs that have the
+        symbol (`"x=1"`). Also raises GlowError if a dimension depends on the symbol and is not it.
+        """
+        for info in (*signature.inputs, *signature.outputs):
+            if any(d is None or (d != symbol and _names(d, symbol)) for d in info.shape):
+                raise GlowError(
+                    f"rows: expected dimensions that are {symbol} or do not depend on it; "
+                    f"{info.name!r} is {info.shape_text}"
+                )
+        dimensions = [
+            f"{info.name}={d}"
+            for info in signature.inputs
+            for d, size in enumerate(info.shape)
+            if size == symbol
+        ]
+
+        def limited(sizes: Mapping[str, int]) -> CompiledModel:
+            high = sizes[symbol]
+            # graphs of very few rows may be simpler
+            return compile(sizes, tuple(dict.fromkeys((high - 1, (high + 1) // 2))), dimensions)
+
+        super().__init__(backend, signature, fixed, limited, rules, symbol)
+
+
+def _expect_batch(kind: str, info: TensorInfo, symbol: str) -> None:
+    """Raises GlowError unless dimension 0, and no other one, is the batch."""
+    if not info.shape or info.shape[0] != symbol or any(_names(d, symbol) for d in info.shape[1:]):
+        raise GlowError(
+            f"batch_loop: expected dimension 0 of each input and output, and no other one, to be "
+            f"{symbol}; {kind} {info.name!r} is {info.shape_text}"
+        )
+
+
+def _names(size: int | str | None, symbol: str) -> bool:
+    """Returns whether the size of a dimension depends on a symbol."""
+    if isinstance(size, DerivedSize):
+        return any(each.name == symbol for each in size.extent.symbols)
+    return size == symbol

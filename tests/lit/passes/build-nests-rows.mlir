@@ -1,0 +1,68 @@
+// RUN: glow-opt %s --irgen --allocate --build-nests --split-input-file | filecheck %s
+
+// Loops over rows end with the rows of a call, in whatever dimension they are.
+func.func @main(%x: tensor<24x8xf32> {glow.rows = array<i64: 0>}, %n: tensor<i64> {glow.row_count}) -> tensor<8x24xf32> {
+  %e = glow.exp %x : (tensor<24x8xf32>) -> tensor<24x8xf32>
+  %y = glow.transpose %e permutation [1, 0] : (tensor<24x8xf32>) -> tensor<8x24xf32>
+  func.return %y : tensor<8x24xf32>
+}
+
+// CHECK:     glow_nest.kernel @k_exp_{{.*}}, %rows: memref<i64>) rows {
+// CHECK-NEXT:  glow_nest.nest parallel(d0: 24 of rows, d1: 8) reads(%in[8 * d0 + d1]) writes(%out[8 * d0 + d1])
+// CHECK:     glow_nest.kernel @k_copy_{{.*}}, %rows: memref<i64>) rows {
+// CHECK-NEXT:  glow_nest.nest parallel(d0: 8, d1: 24 of rows) reads(%in[24 * d0 + d1]) writes(%out[24 * d0 + d1]) raw
+
+// -----
+
+// Sums end with them, too, also of a product by a constant with a row for each.
+func.func @main(%x: tensor<1x24xf32> {glow.rows = array<i64: 1>}, %n: tensor<i64> {glow.row_count}) -> tensor<1x3xf32> {
+  %w = glow.constant dense<2.0> : tensor<24x3xf32>
+  %y = glow.matmul %x, %w : (tensor<1x24xf32>, tensor<24x3xf32>) -> tensor<1x3xf32>
+  func.return %y : tensor<1x3xf32>
+}
+
+// CHECK: glow_nest.nest parallel(i: 1, j: 3) reduce(t: 24 of rows) add f32
+
+// -----
+
+// Rows that an algorithm visits in blocks: the last block may have fewer. Those behind the blocks are the rest.
+func.func @main(%x: tensor<11x6xf32> {glow.rows = array<i64: 0>}, %n: tensor<i64> {glow.row_count}) -> tensor<11x6xf32> {
+  %y = glow.softmax %x axis 1 : (tensor<11x6xf32>) -> tensor<11x6xf32>
+  func.return %y : tensor<11x6xf32>
+}
+
+// CHECK:      glow_nest.repeat %b to 2 of rows by 4 opens {
+// CHECK-NEXT:   glow_nest.nest parallel(i: 4 of rest) reduce(j: 6) largest_number f32 of(%in[24 * %b + 6 * i + j])
+// CHECK:      glow_nest.nest parallel(i: 3 of rows from 8) reduce(j: 6) largest_number f32 of(%in[6 * i + j + 48])
+
+// -----
+
+// Rows of several texts that are one dimension are two loops, of which the inner one has a limit.
+func.func @main(%x: tensor<2x24x8xf32> {glow.rows = array<i64: 1>}, %n: tensor<i64> {glow.row_count}) -> tensor<48x8xf32> {
+  %r = glow.reshape %x : (tensor<2x24x8xf32>) -> tensor<48x8xf32>
+  %y = glow.exp %r : (tensor<48x8xf32>) -> tensor<48x8xf32>
+  func.return %y : tensor<48x8xf32>
+}
+
+// CHECK: glow_nest.nest parallel(d0t: 2, d0: 24 of rows, d1: 8) reads(%in[192 * d0t + 8 * d0 + d1]) writes(%out[192 * d0t + 8 * d0 + d1])
+
+// -----
+
+// A program without rows has no limits.
+func.func @main(%x: tensor<24x8xf32>) -> tensor<24x8xf32> {
+  %y = glow.exp %x : (tensor<24x8xf32>) -> tensor<24x8xf32>
+  func.return %y : tensor<24x8xf32>
+}
+
+// CHECK:     glow_nest.kernel @k_exp_{{.*}}(%out: memref<24x8xf32>, %in: memref<24x8xf32>) {
+// CHECK-NEXT:  glow_nest.nest parallel(d0: 24, d1: 8)
+
+// -----
+
+// What depends on no rows has none.
+func.func @main(%x: tensor<24x8xf32> {glow.rows = array<i64: 0>}, %z: tensor<24x8xf32>, %n: tensor<i64> {glow.row_count}) -> tensor<24x8xf32> {
+  %y = glow.exp %z : (tensor<24x8xf32>) -> tensor<24x8xf32>
+  func.return %y : tensor<24x8xf32>
+}
+
+// CHECK:     glow_nest.nest parallel(d0: 24, d1: 8) reads

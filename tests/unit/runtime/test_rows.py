@@ -1,0 +1,171 @@
+"""Models with one program for all sizes of a symbol: results, programs, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import glow
+import numpy as np
+import onnx
+import pytest
+from glow.errors import CompileError, GlowError, InputError
+from glow.tests.support.oracle import close
+from glow.tests.unit.runtime import encoder_of_rows as texts
+from glow.tests.unit.runtime.masked_attention import attention
+from glow.tests.unit.runtime.masked_attention import feed as attention_feed
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+RANGE = {"sequence": (1, texts.MOST)}
+
+
+def expected(data: bytes) -> Callable[[dict[str, np.ndarray]], np.ndarray]:
+    """Returns what computes the only result of a model, as the reference of ONNX does."""
+    session = ReferenceEvaluator(onnx.load_from_string(data))
+
+    def compute(given: dict[str, np.ndarray]) -> np.ndarray:
+        results: Any = session.run(None, given)
+        return results[0]
+
+    return compute
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("masked", [True, False])
+def test_one_program_computes_all_lengths(
+    tmp_path: Path, rng: np.random.Generator, masked: bool, threads: int
+):
+    data = (texts.encoder if masked else texts.decoder)(rng)
+    exact = expected(data)
+    model = glow.compile(data, threads=threads, symbols=RANGE, rows="sequence", cache=tmp_path)
+    for length in (texts.MOST, *range(1, texts.MOST)):
+        given = texts.feed(rng, length, masked)
+        (got,), want = model(**given), exact(given)
+        assert got.shape == want.shape
+        close(got, want)
+    (program,) = model.specializations
+    assert program.symbols == {"sequence": texts.MOST}
+    assert model.specialize({"sequence": 2}) is program
+    assert model.symbols == {"sequence": None}
+    again = glow.compile(data, threads=threads, symbols=RANGE, rows="sequence", cache=tmp_path)
+    given = texts.feed(rng, 5, masked)
+    np.testing.assert_array_equal(again(**given)[0], model(**given)[0])
+    assert again.from_cache
+    (want,) = model(**given)
+    y = np.empty(want.shape, np.float32)
+    model.run_into([y], given)
+    np.testing.assert_array_equal(y, want)
+
+
+def test_other_symbols_have_programs(rng: np.random.Generator):
+    model = glow.compile(attention(masked=True), symbols={"sequence": (1, 9)}, rows="sequence")
+    exact = expected(attention(masked=True))
+    model.warm_up([{"batch": 1}, {"batch": 3}])
+    for batch, sequence in ((1, 3), (3, 5), (3, 9), (1, 1), (1, 8)):
+        given = attention_feed(rng, batch, sequence)
+        close(model(**given)[0], exact(given))
+    found = [program.symbols for program in model.specializations]
+    assert sorted(s["batch"] or 0 for s in found) == [1, 3]
+    with pytest.raises(InputError, match="'sequence' is 10: expected a size from 1 to 9"):
+        model(**attention_feed(rng, 1, 10))
+
+
+def test_batches_that_change(rng: np.random.Generator):
+    """The images of a batch may be the rows."""
+    model = glow.compile(attention(masked=True), symbols={"batch": (1, 6)}, rows="batch", threads=2)
+    exact = expected(attention(masked=True))
+    for batch, sequence in ((1, 3), (6, 3), (5, 3), (4, 7)):
+        given = attention_feed(rng, batch, sequence)
+        close(model(**given)[0], exact(given))
+    assert len(model.specializations) == 2
+
+
+def test_memory_is_not_left(rng: np.random.Generator):
+    """No loop leaves the memory of the largest number of rows."""
+    data = texts.encoder(rng)
+    model = glow.compile(data, symbols=RANGE, rows="sequence", sanitize=True, cache=False)
+    exact = expected(data)
+    for length in (1, 8, 17, texts.MOST):
+        given = texts.feed(rng, length, True)
+        close(model(**given)[0], exact(given))
+
+
+def test_times_of_instructions(rng: np.random.Generator):
+    model = glow.compile(texts.decoder(rng), symbols=RANGE, rows="sequence", timed=True)
+    assert model.profile(texts.feed(rng, 4, False)["ids"], repeat=1).instructions
+
+
+def rows_model(*nodes: onnx.NodeProto, shape: list[str | int], **constants: object) -> bytes:
+    """Returns a model of nodes from `x` [1, sequence] to `z`."""
+    made = [numpy_helper.from_array(np.asarray(a), name) for name, a in constants.items()]
+    return texts.model(nodes, made, {"x": TensorProto.FLOAT}, "z", shape)
+
+
+def test_sums_over_rows(rng: np.random.Generator):
+    """A sum ends with the rows, though memory behind them has no zeros."""
+    data = rows_model(
+        helper.make_node("Exp", ["x"], ["e"]),
+        helper.make_node("ReduceSum", ["e", "axes"], ["z"], keepdims=1),
+        shape=[1],
+        axes=np.array([1]),
+    )
+    model = glow.compile(data, symbols={"sequence": (1, 50)}, rows="sequence")
+    for length in (50, 49, 33, 32, 31, 16, 2, 1):
+        x = rng.standard_normal((1, length)).astype(np.float32)
+        close(model(x)[0], np.exp(x).sum(1, keepdims=True))
+
+
+MEAN = rows_model(helper.make_node("ReduceMean", ["x", "axes"], ["z"]), shape=[1], axes=[1])
+LAST = rows_model(
+    helper.make_node("Slice", ["x", "from", "to", "axes"], ["z"]),
+    shape=[1],
+    **{"from": [-1], "to": [2**40], "axes": [1]},
+)
+REPEATED = rows_model(
+    helper.make_node("Slice", ["x", "zero", "one", "one"], ["first"]),
+    helper.make_node("Shape", ["x"], ["shape"]),
+    helper.make_node("Expand", ["first", "shape"], ["all"]),
+    helper.make_node("Softmax", ["all"], ["z"], axis=1),
+    shape=["sequence"],
+    zero=[0],
+    one=[1],
+)
+SUM = rows_model(helper.make_node("CumSum", ["x", "axis"], ["z"]), shape=["sequence"], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            REPEATED,
+            "glow.reduce_max %z: expected a value that depends on inputs of the size sequence",
+        ),
+        (MEAN, r"for 9 and for 8, it is glow.div and glow.mul"),
+        (LAST, r"glow.slice.*same for all sizes of sequence; for 9 and for 8, starts is"),
+    ],
+)
+def test_what_depends_on_the_size(data: bytes, message: str):
+    model = glow.compile(data, symbols={"sequence": (1, 9)}, rows="sequence")
+    with pytest.raises(CompileError, match=message):
+        model.warm_up([{}])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, r"memory is planned for the largest size; give.*\(1, 64\)"),
+        ({"symbols": {"sequence": 3}}, "expected a model with a symbol"),
+        ({"symbols": RANGE, "rows": "sequences"}, "did you mean sequence"),
+        ({"symbols": RANGE, "states": {"x": "y"}}, "states keep values"),
+        ({"symbols": RANGE, "batch_loop": "sequence"}, "expected batch_loop or rows, found both"),
+        (
+            {"symbols": RANGE, "backend": "interpreter"},
+            "interpreter cannot take the number of rows",
+        ),
+    ],
+)
+def test_what_is_refused(options: dict[str, object], message: str):
+    with pytest.raises(GlowError, match=message):
+        glow.compile(SUM, **{"rows": "sequence", **options})  # pyright: ignore
