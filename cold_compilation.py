@@ -132,6 +132,13 @@ class ColdCompilation:
         """Returns the model of tensors for inputs like these values."""
         return onnx_frontend().flattened(self._loaded_model(), values)
 
+    def output_shapes(self, sizes: Mapping[str, int]) -> list[Sequence[int]]:
+        """Returns the shapes of the outputs for sizes of all symbols. Raises what imports raise."""
+        module, _ = self.imported(sizes)
+        # behind them there may be results for checks
+        outputs = signature_of(module).outputs[: len(self.output_names())]
+        return [info.shape for info in outputs]
+
     def output_names(self) -> list[str]:
         """Returns the names of the outputs of an ONNX model."""
         return [each.name for each in onnx_frontend().declared_outputs(self._loaded_model())]
