@@ -21,7 +21,8 @@ from ...glow_dialects.glow.arithmetic import MinimumOp, SubOp
 from ...glow_dialects.glow.logic import LessOp
 from ...glow_dialects.glow.shape import GatherOp, ReshapeOp
 from .bodies import ConvertedBody, add_branch, add_loop, known_true
-from .builder import Counted, Exceeded, known_array, rank, shape, size
+from .builder import known_array, rank, shape, size
+from .checked_values import Counted, Exceeded
 from .node import OnnxNode, normal_axis, not_constant
 from .problems import Reported, SeparateSteps, SizeNeeded, Unsupported
 

@@ -61,6 +61,7 @@ ALLOWED = {
     "loading": {
         *("frontend", "glow_dialects", "interface", "model_forms", "passes", "parsing", "runtime"),
     },
+    "graph_with_symbols": {"frontend", "glow_dialects", "loading", "passes", "runtime"},
     "model_forms": set(),
     "compiled_model": {"interface", "runtime", "session"},
     "session": {"interface"},
@@ -85,8 +86,8 @@ ALLOWED = {
         "runtime",
     },
     "cold_compilation": {
-        *("compilation_request", "compiled_model", "frontend", "interface", "loading"),
-        *("model_forms", "passes", "runtime"),
+        *("compilation_request", "compiled_model", "frontend", "graph_with_symbols", "interface"),
+        *("loading", "model_forms", "passes", "runtime"),
     },
     "compiler": {
         *("compilation", "compilation_request", "compiled_model", "cut_model", "interface"),
