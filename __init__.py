@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from . import onnx_backend as onnx_backend
     from . import quantization as quantization
     from . import training as training
-    from .compiled_model import CompiledModel
     from .compiler import compile
     from .definitions import define
     from .differentiation import differentiate
@@ -41,10 +40,11 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from .host import HostManager
+    from .models.compiled_model import CompiledModel
     from .training.trainer import Trainer
 
 _EXPORTS = {
-    "CompiledModel": "compiled_model",
+    "CompiledModel": "models.compiled_model",
     "HostManager": "host",
     "compile": "compiler",
     "define": "definitions",

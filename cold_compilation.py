@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 
 from .compilation_request import CompilationRequest
-from .compiled_model import CompiledModel
 from .errors import (
     CompileError,
     GlowError,
@@ -23,6 +22,7 @@ from .interface.backend import Stage
 from .interface.signature import Signature, TensorInfo
 from .loading import load_model, onnx_frontend
 from .model_forms import NO_VALUES, Values
+from .models.compiled_model import CompiledModel
 from .passes.collector import without_garbage_collection
 from .passes.graph.states import set_named_states
 from .runtime.model_source import ModelFiles, OnnxSource

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .compilation_request import CompilationRequest
-from .compiled_model import CompiledModel
 from .errors import GlowError, ModelError
 from .interface.output_symbols import named_dimensions, trial_sizes, unnamed_dimensions
 from .interface.signature import Signature, TensorInfo
 from .interface.symbols import Binding, DerivedSize, SizeRange
 from .lazy import lazy_property
 from .model_forms import NO_VALUES, Values
+from .models.compiled_model import CompiledModel
 from .runtime.environment import verifies
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.saved_facts import Facts, find_facts, kept_facts, store_facts

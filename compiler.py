@@ -15,12 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .batch_loop_model import BatchLoopModel
-from .cached_model import CachedModel
 from .compilation import Compilation
 from .compilation_request import CompilationRequest
-from .compiled_model import CompiledModel
-from .cut_model import CutModel
 from .errors import (
     CutNeededError,
     GlowError,
@@ -31,14 +27,18 @@ from .errors import (
 )
 from .interface.backend import Backend, find_backend, given_options
 from .interface.symbols import checked_ranges
-from .looped_model import LoopedModel
 from .model_forms import Model, Values
-from .nested_model import NestedModel
+from .models.batch_loop_model import BatchLoopModel
+from .models.cached_model import CachedModel
+from .models.compiled_model import CompiledModel
+from .models.cut_model import CutModel
+from .models.looped_model import LoopedModel
+from .models.nested_model import NestedModel
+from .models.specialization import SpecializationRules, SymbolicModel
+from .models.states import have_rows, matched_states, with_states
 from .runtime.buckets import BucketSizes
 from .runtime.object_cache import expect_cache
 from .runtime.options import at_least_one, expect_verify
-from .specialization import SpecializationRules, SymbolicModel
-from .states import have_rows, matched_states, with_states
 
 if TYPE_CHECKING:
     from .runtime.stages import Progress
@@ -69,7 +69,8 @@ def compile(
       file; an `onnx.ModelProto`; or a module, which is not modified. A model with symbolic
       dimensions, or with inputs whose values decide shapes, is compiled when it is called
       (`CompiledModel.specialize` compiles it before); an `onnx.ModelProto` must not change until
-      then. `glow.cut_model` explains shapes from computed values, `glow.nested_model` sequences.
+      then. `glow.models.cut_model` explains shapes from computed values, and
+      `glow.models.nested_model` sequences.
     - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with its own
       options. `threads` is the number of threads that run the network together. The other `options`
       are those of the backend, such as the fields of `glow.runtime.cpu_options.CpuOptions`.
@@ -87,7 +88,7 @@ def compile(
       directory. An ONNX file, or its bytes, that was compiled before starts from there at once.
     - `verify`: the IR that is checked after each pass: True for all, None for all but kernels.
     - `states`: inputs that keep their values between calls of a session, with the outputs that are
-      their next values, such as `{"past_*": "present_*"}` (see `glow.states`).
+      their next values, such as `{"past_*": "present_*"}` (see `glow.models.states`).
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
     - `progress`: called with a `glow.runtime.stages.Progress` by the thread that compiles, when a
       stage begins and when kernels are finished. An exception ends the compilation.
@@ -190,7 +191,7 @@ def _with_states(
     signature = job.symbolic_signature(sizes)
     if signature is not None and have_rows(signature, pairs):
         # only decoders need xDSL before anything is compiled
-        from .cache_programs import CachePrograms
+        from .models.cache_programs import CachePrograms
 
         programs = CachePrograms(signature, pairs, job, sizes)
         return CachedModel(target, signature, sizes, job.specialized, rules, programs)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .cached_model import CachedModel, CacheSession
 from .errors import GlowError, InputError
+from .models.cached_model import CachedModel, CacheSession
 
 PIECES = (32, 1)
 """The numbers of prompt tokens of one call. There is a program for each."""

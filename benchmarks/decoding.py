@@ -30,9 +30,9 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from ..cached_model import CachedModel
 from ..compiler import compile
 from ..errors import GlowError
+from ..models.cached_model import CachedModel
 from .exports.llama_100m import LLAMA_100M
 
 TURN = 16

@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..compiled_model import CompiledModel
 from ..compiler import compile
 from ..errors import QuantizationError
 from ..glow_dialects.glow.base import DataParallel, Node
 from ..interface.backend import Backend, find_backend
+from ..models.compiled_model import CompiledModel
 from ..passes.graph.value_keys import value_keys
 from ..runtime.signature import main_function
 from .metrics import METRICS, Outputs

@@ -14,7 +14,7 @@ from .arguments import quantization_choices
 from .inputs import IMAGE_SUFFIXES
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..models.compiled_model import CompiledModel
 
 _IMAGES = ("image_mean", "image_scale", "image_channel_order", "image_layout")
 _CONVERSION = ("overflow", "keep_wide", "ranges")

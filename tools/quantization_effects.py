@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
-    from ..compiled_model import CompiledModel
+    from ..models.compiled_model import CompiledModel
     from ..quantization.options import Quantization
 
 

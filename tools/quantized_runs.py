@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
-    from ..compiled_model import CompiledModel
+    from ..models.compiled_model import CompiledModel
 
 
 FLOAT = "float"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ..compiled_model import CompiledModel
+    from ..models.compiled_model import CompiledModel
 
 
 ONNXRUNTIME = "onnxruntime"

@@ -12,7 +12,7 @@ from .datasets import open_dataset
 from .inputs import given_shapes, preprocessing_of
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..models.compiled_model import CompiledModel
 
 
 def specialized(args: argparse.Namespace, model: CompiledModel) -> CompiledModel:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
-    from ..compiled_model import CompiledModel
+    from ..models.compiled_model import CompiledModel
 
 RUNS = 20
 """The number of runs that are measured by default."""

@@ -35,8 +35,8 @@ from .tables import DataTable
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..compiled_model import CompiledModel
     from ..lowering.target import Target
+    from ..models.compiled_model import CompiledModel
     from ..tuning.jobs import Job
     from ..tuning.rivals import Result
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..compiled_model import CompiledModel
 from ..compiler import compile
 from ..errors import InputError
 from ..interface.backend import find_backend
+from ..models.compiled_model import CompiledModel
 from .data import Batch, arrays_of, parts_of
 from .step import NEW
 

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import glow
-from glow.cached_model import CachedModel
 from glow.generation import Sampling, stream
+from glow.models.cached_model import CachedModel
 from network import MODEL, POSITIONS, text_of, tokens_of
 
 

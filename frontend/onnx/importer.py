@@ -31,7 +31,6 @@ from .bodies import erase_dead
 from .builder import Differentiate, GraphBuilder
 from .checked_values import Counted, Exceeded, Extremes, Indices
 from .computed_indices import computed_ranges
-from .control_flow import LIMIT
 from .cut import cut
 from .functions import Functions
 from .gradients import with_targets
@@ -43,6 +42,7 @@ from .old_opsets import with_known_opset
 from .order import check_defined, live_nodes, sort_nodes
 from .scope import Scope
 from .stand_ins import declared_types
+from .subgraphs import LIMIT
 from .weights import WeightReader
 
 MAX_ELEMENTS = 2**31

@@ -18,12 +18,12 @@ from xdsl.dialects.builtin import TensorType
 from ...errors import UnsupportedError
 from ...wording import free_name
 from .builder import known_array
-from .control_flow import LIMIT
 from .load import Model
 from .node import node_label
 from .order import used_names
-from .parts import inputs_used, like, part_of
+from .parts import like, part_of
 from .scope import Scope
+from .subgraphs import LIMIT
 
 
 @dataclass(frozen=True)
@@ -81,17 +81,17 @@ class SeparateLoop:
         outputs = [ValueInfoProto(name=name) for name in names]
         return part_of(self._model, [*self._body.node, *copies], types, outputs, constants)
 
-    def rest(self, results: Mapping[str, np.ndarray]) -> Model | None:
+    def rest(self, values: Mapping[str, np.ndarray]) -> Model | None:
         """
-        Returns the model of all but the loop for results like these, which are its first inputs;
-        None if there is nothing else. The inputs of the whole model that it uses come behind them.
+        Returns the model of all but the loop for values like these: results of the loop, inputs of
+        the whole model, and what is known. It is None if there is nothing else.
         """
         if not self._others:
             return None
         made = {name for node in self._others for name in node.output}
         used = {name for node in self._others for name in used_names(node)}
-        types = [like(name, array) for name, array in results.items() if name in used]
-        types += inputs_used(self._types, used)
+        given = {*self.results, *self._types} & used
+        types = [like(name, array) for name, array in values.items() if name in given]
         outputs = [o for o in self._model.proto.graph.output if o.name in made]
         return part_of(self._model, self._others, types, outputs, ())
 

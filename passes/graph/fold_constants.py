@@ -13,7 +13,8 @@ way.
   uniform; nodes that use it are folded through it.
 - A node whose sizes depend on symbols stays.
 - A result with more elements than its operands hold in memory is materialised only up to
-  `max-elements`, so that small inputs do not become large weights.
+  `max-elements`, so that small inputs do not become large weights, unless it is quicker to read
+  than to compute (`costly_constants.py`).
 - A result of more than `LARGE` elements is computed when its bytes are needed (`lazy_constant`), so
   it is not found out whether it is the same everywhere.
 """
@@ -54,6 +55,7 @@ from ...semantics.arrays import (
 )
 from ...semantics.registry import evaluate
 from ..levels import GRAPH
+from .costly_constants import costly_constants
 from .rewriting import erase_if_dead, failure, has_symbols, is_constant, replace_node, tensor_nodes
 
 LARGE = 65536
@@ -300,15 +302,24 @@ class FoldConstantsPass(ModulePass):
     """Keep the dequantization of constants, whose types give the meaning of their integers."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for node in tensor_nodes(op):
-            if not is_foldable(node) or (self.keep_quantized and isinstance(node, DequantizeOp)):
-                continue
+        for node in filter(self._may_fold, tensor_nodes(op)):
             try:
                 new = folded(node, self.max_elements)
             except (OSError, ValueError) as e:
                 raise failure(node, f"cannot read a constant: {e}") from e
             if new is None:
                 continue
-            operands = list(node.operands)
-            replace_node(node, [new], new.results[0])
-            erase_if_dead(operands)
+            _replace(node, new)
+        nodes = (n for n in tensor_nodes(op) if self._may_fold(n) and not has_symbols(n))
+        for node, constant in costly_constants(nodes):
+            _replace(node, constant)
+
+    def _may_fold(self, node: Node) -> bool:
+        kept = self.keep_quantized and isinstance(node, DequantizeOp)
+        return is_foldable(node) and not kept
+
+
+def _replace(node: Node, new: Node) -> None:
+    operands = list(node.operands)
+    replace_node(node, [new], new.results[0])
+    erase_if_dead(operands)

@@ -32,7 +32,7 @@ ALLOWED = {
     },
     "quantization": {
         *("glow_dialects", "interface", "semantics", "passes", "runtime", "context"),
-        *("compiled_model", "compiler", "loading", "model_forms"),
+        *("compiler", "loading", "model_forms", "models"),
     },
     "tuning": {
         *("glow_dialects", "semantics", "passes", "lowering", "runtime", "context"),
@@ -40,11 +40,11 @@ ALLOWED = {
     "nn": {"glow_dialects", "passes", "semantics"},
     "training": {
         *("frontend", "glow_dialects", "interface", "nn", "passes", "quantization", "runtime"),
-        *("compiled_model", "compiler", "loading", "model_forms", "semantics"),
+        *("compiler", "loading", "model_forms", "models", "semantics"),
     },
     "tools": EVERYTHING
-    | {"", "checks", "compiled_model", "compiler", "context", "diagnostics", "loading", "parsing"}
-    | {"model_forms", "universe"},
+    | {"", "checks", "compiler", "context", "diagnostics", "loading", "model_forms", "models"}
+    | {"parsing", "universe"},
     "errors": set(),
     "lazy": set(),
     "perfetto": set(),
@@ -63,36 +63,21 @@ ALLOWED = {
     },
     "graph_with_symbols": {"frontend", "glow_dialects", "loading", "passes", "runtime"},
     "model_forms": set(),
-    "compiled_model": {"interface", "runtime", "session"},
-    "session": {"interface"},
-    "states": {"interface"},
-    "cache_programs": {"compiled_model", "interface", "passes", "runtime"},
-    "cached_model": {"cache_programs", "compiled_model", "interface", "runtime", "specialization"},
-    "generation": {"cached_model"},
+    "models": {"interface", "passes", "runtime"},
+    "generation": {"models"},
     "definitions": {"glow_dialects", "frontend", "semantics"},
     "differentiation": {"context", "loading", "model_forms", "passes"},
-    "several_programs": {"compiled_model", "interface", "runtime"},
-    "specialization": {"compiled_model", "interface", "runtime", "several_programs"},
-    "batch_loop_model": {
-        *("compiled_model", "interface", "runtime", "several_programs", "specialization"),
-    },
-    "cut_model": {"compiled_model", "interface", "several_programs"},
-    "programs_by_form": {"compiled_model", "specialization"},
-    "looped_model": {"compiled_model", "interface", "programs_by_form", "several_programs"},
-    "nested_model": {"compiled_model", "interface", "programs_by_form", "specialization"},
     "compilation_request": {"interface", "model_forms", "runtime"},
     "compilation": {
-        *("cold_compilation", "compilation_request", "compiled_model", "interface", "model_forms"),
+        *("cold_compilation", "compilation_request", "interface", "model_forms", "models"),
         "runtime",
     },
     "cold_compilation": {
-        *("compilation_request", "compiled_model", "frontend", "graph_with_symbols", "interface"),
-        *("loading", "model_forms", "passes", "runtime"),
+        *("compilation_request", "frontend", "graph_with_symbols", "interface", "loading"),
+        *("model_forms", "models", "passes", "runtime"),
     },
     "compiler": {
-        *("compilation", "compilation_request", "compiled_model", "cut_model", "interface"),
-        *("batch_loop_model", "cache_programs", "cached_model", "looped_model", "model_forms"),
-        *("nested_model", "runtime", "specialization", "states"),
+        *("compilation", "compilation_request", "interface", "model_forms", "models", "runtime"),
     },
     "onnx_backend": {
         "loading",
@@ -106,8 +91,8 @@ ALLOWED = {
     },
     "host": {"interface", "loading", "model_forms", "passes", "runtime"},
     "": {
-        *("compiled_model", "compiler", "definitions", "differentiation", "host", "nn"),
-        *("generation", "onnx_backend", "quantization", "training"),
+        *("compiler", "definitions", "differentiation", "generation", "host", "models", "nn"),
+        *("onnx_backend", "quantization", "training"),
     },
 }
 """The modules that each folder and each module of the root may import; "" is the package itself."""

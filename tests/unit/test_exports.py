@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from glow.benchmarks.exports.architecture import Input, Scale
 from glow.benchmarks.exports.check import check, feeds_of
+from glow.benchmarks.exports.published import extract, write_inputs
 from glow.tests.support.seeds import numbered
 from onnx import TensorProto, helper
 
@@ -45,6 +47,38 @@ def test_a_model_is_checked(tmp_path: Path, operator: str, state: str):
     np.savez(path.with_suffix(".npz"), allow_pickle=False, **arrays)
     assert [f["x"].shape for f in feeds_of(path, ["x"])] == [(2, 3), (5, 3)]
     assert check(path, 0.0, "interpreter")["state"] == state
+
+
+def test_models_of_packages_get_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    float32, int64 = helper.np_dtype_to_tensor_dtype(np.dtype(np.float32)), TensorProto.INT64
+    inputs = [
+        helper.make_tensor_value_info("x", float32, ["batch", 3, "side", 7]),
+        helper.make_tensor_value_info("mask", int64, ["batch"]),
+        helper.make_tensor_value_info("rows", int64, [1]),
+    ]
+    nodes = [
+        helper.make_node("Cast", ["mask"], ["m"], to=float32),
+        helper.make_node("ReduceMean", ["x"], ["means"], axes=[1, 2, 3], keepdims=0),
+        helper.make_node("Mul", ["means", "m"], ["y"]),
+        helper.make_node("Gather", ["x", "rows"], ["z"], axis=2),
+    ]
+    outputs = [helper.make_tensor_value_info(n, float32, None) for n in "yz"]
+    graph = helper.make_graph(nodes, "published", inputs, outputs)
+    opsets = [helper.make_opsetid("", 17)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    wheel = tmp_path / "some_package-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("some_package/data/good.onnx", model.SerializeToString())
+        archive.writestr("some_package/bad.onnx", b"no model")
+        archive.writestr("some_package/code.py", "")
+    good, bad = extract(wheel, tmp_path)
+    assert good.name == "some-package.data-good.onnx"
+    seed = int(numbered(2).integers(2**32))
+    assert [write_inputs(path, seed) for path in (good, bad)] == [True, False]
+    assert "some-package.bad: onnxruntime does not run it" in capsys.readouterr().out
+    (feed,) = feeds_of(good, ["x", "mask", "rows"])
+    assert [array.shape for array in feed.values()] == [(1, 3, 320, 7), (1,), (1,)]
+    assert check(good, 0.0, "interpreter")["state"] == "equal"
 
 
 def test_both_exporters_write_an_architecture(tmp_path: Path):

@@ -24,6 +24,7 @@ FOLDERS = (
         "glow_dialects",
         "interface",
         "lowering",
+        "models",
         "nn",
         "passes",
         "quantization",

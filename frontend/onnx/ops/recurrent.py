@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
-from ....glow_dialects.glow.arithmetic import AddOp
+from ....glow_dialects.glow.arithmetic import AddOp, MulOp, SubOp
 from ....glow_dialects.glow.logic import LessOp, SelectOp
 from ....glow_dialects.glow.matrix import FullyConnectedOp
 from ....glow_dialects.glow.recurrent import GruOp, LstmOp, Recurrent, RnnOp, parameters_of
 from ..builder import element, rank, shape
-from ..node import OnnxNode, converter
+from ..node import CONTRIB, OnnxNode, Results, converter
 from ..problems import Unsupported
 
 _DEFAULTS: dict[str, tuple[float, float]] = {
@@ -159,6 +159,25 @@ def lstm(node: OnnxNode) -> list[SSAValue]:
         return [*operands, peepholes], {"activations": activations, "input_forget": forget}
 
     return _layers(node, LstmOp, layer)
+
+
+@converter("DynamicQuantizeLSTM", domain=CONTRIB)
+def lstm_of_quantized_weights(node: OnnxNode) -> Results:
+    """
+    Converts an LSTM whose weights are integers, [D, I, 4H] and [D, H, 4H], with a scale and a zero
+    point for each direction or column. Its products are of reals, not of inputs in 8 bits.
+    """
+    build, inputs = node.build, node.inputs[:8]
+    for index, scale in ((1, 8), (2, 10)):
+        reals = build.cast(node.input(index), element(node.input(scale)))
+        terms = [(SubOp, node.optional(scale + 1)), (MulOp, node.input(scale))]
+        for operator, term in terms:
+            if term is not None:
+                sizes = [shape(term)[0], 1, *(shape(term)[1:] or [1])]
+                term = build.cast(build.reshape(term, sizes), element(reals))
+                reals = build.elementwise(operator, reals, term)
+        inputs[index] = build.transpose(reals, [0, 2, 1])
+    return lstm(OnnxNode(node.proto, node.schema, node.opset, inputs, build, node.weights))
 
 
 @converter("GRU")

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from glow.frontend.onnx import control_flow, import_onnx, importer
+from glow.frontend.onnx import import_onnx, importer, loops
 from glow.frontend.onnx.export import export_onnx
 from glow.runtime.interpreter import interpret
 from glow.runtime.signature import signature_of
@@ -236,8 +236,42 @@ def test_a_long_scan_is_a_loop(rng: np.random.Generator):
         np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(("end", "known"), [(3, True), (301, True), (7, False)])
+def test_a_condition_that_counts_has_a_number_of_steps(
+    rng: np.random.Generator, end: int, known: bool
+):
+    """Recurrent layers of TensorFlow have no trip count, and a state that no step changes."""
+    nodes = [
+        *(node("Add", ["t", "two"], ["next"]), node("Less", ["next", "n"], ["going"])),
+        *(node("Gather", ["x", "t"], ["row"]), node("Add", ["s", "row"], ["sum"])),
+        *(node("Tanh", ["sum"], ["u"]), node("Identity", ["n"], ["m"]), node("Neg", ["u"], ["v"])),
+    ]
+    inputs = [value("i", [], I64), value("on", [], BOOL), value("t", [], I64)]
+    inputs += [value("s", [5]), value("n", [], I64)]
+    types = {"going": BOOL, "next": I64, "m": I64}
+    outs = [value(n, None, types.get(n, TensorProto.FLOAT)) for n in "going next u m v".split()]
+    body = helper.make_graph(nodes, "body", inputs, outs)
+    loop = node("Loop", ["", "", "zero", "h", "end"], ["_", "last", "__", "all"], body=body)
+    numbers = {"two": np.array(2), "zero": np.array(0)}
+    if known:
+        numbers["end"] = np.array(end)
+    count = [] if known else [value("end", [], I64)]
+    outputs = [value("last", [5]), value("all", ["steps", 5])]
+    made = model([loop], [value("x", [end, 5]), value("h", [5]), *count], outputs, numbers)
+    if known:
+        text = str(import_onnx(made))
+        assert ("glow.loop" in text) == (end > 3)
+        assert "while" not in text
+    feed = {"x": rng.standard_normal((end, 5)).astype(np.float32)}
+    feed["h"] = rng.standard_normal(5).astype(np.float32)
+    feed |= {} if known else {"end": np.array(end)}
+    found = glow.compile(made, cache=False).run(None, feed)
+    for a, b in zip(by_session(made, feed), found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
+
+
 def test_a_loop_without_an_end_has_a_limit(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(control_flow, "LIMIT", 100)
+    monkeypatch.setattr(loops, "LIMIT", 100)
     monkeypatch.setattr(importer, "LIMIT", 100)
     nodes = [node("Add", ["x", "k"], ["y"]), node("Less", ["y", "top"], ["going"])]
     inputs = [value("i", [], I64), value("on", [], BOOL), value("x", [])]

@@ -9,11 +9,11 @@ import glow
 import numpy as np
 import onnx
 import pytest
-from glow.cut_model import CutModel
 from glow.errors import CutNeededError, GlowError, UnsupportedError
 from glow.frontend.onnx import import_onnx
+from glow.models.cut_model import CutModel
+from glow.models.specialization import SymbolicModel
 from glow.runtime.file_identity import identity, wait_until_older
-from glow.specialization import SymbolicModel
 from glow.tests.support.oracle import run_onnx_model
 
 Arrays = Sequence[np.ndarray]

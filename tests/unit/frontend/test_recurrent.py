@@ -14,7 +14,7 @@ from glow.tests.support.seeds import numbered
 from glow.tests.unit.frontend.against_onnxruntime import SEEDS, reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import ModelProto, helper
+from onnx import ModelProto, helper, numpy_helper
 
 from .models import model, node, value
 
@@ -102,6 +102,38 @@ def test_steps_follow_each_other_on_several_threads(threads: int) -> None:
     (found,) = glow.compile(network, threads=threads).run(None, {"x": x})
     (want,) = reference(network, {"x": x})
     np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("per_column", [False, True])
+def test_weights_that_are_integers(rng: np.random.Generator, per_column: bool) -> None:
+    """They stand for reals, of which onnxruntime computes the layer."""
+    seed = int(rng.integers(2**32))
+    network, feed = made("LSTM", seed, "bidirectional", 31, None)
+    layer = network.graph.node[0]
+    weights = {t.name: numpy_helper.to_array(t) for t in network.graph.initializer}
+    quantized, reals = dict(weights), dict(weights)
+    for name, kind in (("w", np.uint8), ("r", np.int8)):
+        d, rows, columns = weights[name].shape
+        low = np.iinfo(kind).min
+        stored = rng.integers(low, low + 256, (d, columns, rows)).astype(kind)
+        sizes = (d, rows) if per_column else (d,)
+        scale = rng.uniform(0.001, 0.01, sizes).astype(np.float32)
+        zero = rng.integers(low + 100, low + 150, sizes).astype(kind)
+        quantized |= {name: stored, f"{name}s": scale, f"{name}z": zero}
+        by = (d, 1, rows if per_column else 1)
+        difference = stored.astype(np.float32) - zero.astype(np.float32).reshape(by)
+        reals[name] = (difference * scale.reshape(by)).transpose(0, 2, 1)
+    inputs = [*layer.input, "ws", "wz", "rs", "rz"]
+    same = {"hidden_size": weights["r"].shape[2], "direction": "bidirectional"}
+    integers = node(
+        "DynamicQuantizeLSTM", inputs, ["y", "yh", "yc"], domain="com.microsoft", **same
+    )
+    declared = list(network.graph.input)
+    opsets = [helper.make_opsetid("", 14), helper.make_opsetid("com.microsoft", 1)]
+    made_of = model([integers], declared, ["y"], quantized, opset_imports=opsets)
+    found = interpret(import_onnx(made_of), feed)
+    (want,) = reference(model([layer], declared, ["y"], reals, 14), feed)
+    np.testing.assert_allclose(found["y"], want, rtol=1e-4, atol=1e-5)
 
 
 def test_unknown_activations_are_refused() -> None:

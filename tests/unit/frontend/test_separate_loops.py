@@ -8,10 +8,10 @@ import glow
 import numpy as np
 import onnxruntime
 import pytest
-from glow.cut_model import CutModel
 from glow.errors import GlowError, LimitError, UnsupportedError
 from glow.frontend.onnx import separate_loop
-from glow.looped_model import LoopedModel
+from glow.models.cut_model import CutModel
+from glow.models.looped_model import LoopedModel
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from .models import model, node, value
@@ -50,7 +50,8 @@ def growing() -> ModelProto:
     nodes = [
         node("Exp", ["a"], ["x"]),
         node("Loop", ["", "", "x"], ["last", "rows"], body=looped(steps, [value("v", None)], ends)),
-        node("Softmax", ["last"], ["y"], axis=0),
+        node("Softmax", ["last"], ["part"], axis=0),
+        node("Add", ["part", "x"], ["y"]),
         node("Relu", ["a"], ["early"]),
     ]
     outputs = [value("y", ["m", 3]), value("rows", ["k"]), value("early", [1, 3])]

@@ -86,6 +86,41 @@ def test_a_result_grows_up_to_the_limit(weights, limit: int, sums: int):
     assert count(module)["glow.concat"] == 0
 
 
+TABLE = """
+func.func @main(%x: tensor<7x40x40xf32>) -> (tensor<7x40x40xf32> {glow.name = "y"}) {
+  %w = glow.constant #glow.blob<"PATH", 64, 120> : tensor<30xf32>
+  %c = glow.concat %w, %w axis 0 : (tensor<30xf32>, tensor<30xf32>) -> tensor<60xf32>
+  %v = glow.slice %c starts [0] sizes [40] : (tensor<60xf32>) -> tensor<40xf32>
+  %column = glow.reshape %v : (tensor<40xf32>) -> tensor<40x1xf32>
+  %a = glow.broadcast %v : (tensor<40xf32>) -> tensor<40x40xf32>
+  %b = glow.broadcast %column : (tensor<40x1xf32>) -> tensor<40x40xf32>
+  %sum = glow.add %a, %b : (tensor<40x40xf32>, tensor<40x40xf32>) -> tensor<40x40xf32>
+  %scaled = glow.mul %sum, %sum : (tensor<40x40xf32>, tensor<40x40xf32>) -> tensor<40x40xf32>
+  %wave = glow.OPERATOR %scaled : (tensor<40x40xf32>) -> tensor<40x40xf32>
+  %table = glow.sub %wave, %sum : (tensor<40x40xf32>, tensor<40x40xf32>) -> tensor<40x40xf32>
+  %all = glow.broadcast %table : (tensor<40x40xf32>) -> tensor<7x40x40xf32>
+  %y = glow.mul %x, %all : (tensor<7x40x40xf32>, tensor<7x40x40xf32>) -> tensor<7x40x40xf32>
+  func.return %y : tensor<7x40x40xf32>
+}"""
+
+
+@pytest.mark.parametrize(("operator", "folds"), [("sin", True), ("neg", False)])
+def test_what_is_quicker_to_read_than_to_compute_is_a_constant(
+    weights, operator: str, folds: bool, rng: np.random.Generator
+):
+    module = parse(TABLE.replace("PATH", weights[0]).replace("OPERATOR", operator))
+    x = rng.standard_normal((7, 40, 40)).astype(np.float32)
+    wanted = interpret(module, [x])["y"]
+    run("glow-fold-constants{max-elements=99}", module)
+    found = count(module)
+    assert (found[f"glow.{operator}"] == 0) == folds
+    assert found["glow.sub"] == found["glow.add"] == (0 if folds else 1)
+    # the broadcast of the table and the product with the input stay
+    assert found["glow.broadcast"] == (1 if folds else 3)
+    assert found["glow.mul"] == (1 if folds else 2)
+    np.testing.assert_array_equal(interpret(module, [x])["y"], wanted)
+
+
 def test_a_large_result_without_growth_is_computed(weights):
     module = parse(f"""
     func.func @main() -> tensor<5x6xf32> {{

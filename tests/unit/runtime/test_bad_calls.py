@@ -7,7 +7,7 @@ from collections.abc import Callable
 import glow
 import numpy as np
 import pytest
-from glow.frontend.onnx import control_flow, importer
+from glow.frontend.onnx import importer, loops
 from glow.tests.unit.frontend.models import model, node, value
 from onnx import ModelProto, TensorProto, helper
 
@@ -76,7 +76,7 @@ def test_the_model_stays_usable(
     backend: str,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    for module in (control_flow, importer):
+    for module in (loops, importer):
         monkeypatch.setattr(module, "LIMIT", 100)
     compiled = glow.compile(make(), backend, cache=False, **options)  # pyright: ignore
     want = compiled(*good)

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from glow.cached_model import CachedModel
+from glow.models.cached_model import CachedModel
 from glow.tests.support.files import settled
 from glow.tests.support.small_decoder import POSITIONS, VOCABULARY, no_past, small_decoder
 

@@ -6,8 +6,8 @@ import glow
 import numpy as np
 import onnxruntime
 import pytest
-from glow.cached_model import CachedModel
 from glow.generation import Sampling, generate
+from glow.models.cached_model import CachedModel
 from glow.tests.support.small_decoder import VOCABULARY, no_past, small_decoder
 
 ALL = Sampling(temperature=1.0)

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 from glow.errors import InputError, UnsupportedError
-from glow.nested_model import NestedModel
+from glow.models.nested_model import NestedModel
 
 Backend = pytest.mark.parametrize("backend", ["cpu", "interpreter"])
 

@@ -11,7 +11,7 @@ import glow
 import numpy as np
 import onnx
 import pytest
-from glow.specialization import LatestUsed
+from glow.models.specialization import LatestUsed
 from glow.tests.support.small_models import graph, small_network
 from onnx import TensorProto, helper, numpy_helper
 

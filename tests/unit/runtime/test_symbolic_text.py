@@ -12,8 +12,8 @@ from glow.errors import GlowError, InputError, ModelError
 from glow.glow_dialects.extents import symbol_size
 from glow.glow_dialects.glow.arithmetic import AddOp
 from glow.glow_dialects.glow.shape import ConcatOp
+from glow.models.specialization import SymbolicModel
 from glow.passes.graph.bind_symbols import bind_symbols
-from glow.specialization import SymbolicModel
 from glow.tests.support.symbolic_graphs import NETWORKS, SYMBOLS, Network, cache
 from glow.tools.glow_run import main
 from xdsl.dialects.builtin import ModuleOp

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..interface.signature import Signature, TensorInfo
 from .compiled_model import CompiledModel
-from .interface.signature import Signature, TensorInfo
 from .several_programs import ProgramsInTurn
 
 if TYPE_CHECKING:

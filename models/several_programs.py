@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
+from ..errors import GlowError
+from ..interface.backend import Backend
+from ..interface.memory_plan import MemoryPlan
+from ..interface.program import Program
+from ..interface.signature import Signature
 from .compiled_model import CompiledModel
-from .errors import GlowError
-from .interface.backend import Backend
-from .interface.memory_plan import MemoryPlan
-from .interface.program import Program
-from .interface.signature import Signature
 
 if TYPE_CHECKING:
-    from .interface.time_profile import TimeProfile
-    from .runtime.stages import Stages
+    from ..interface.time_profile import TimeProfile
+    from ..runtime.stages import Stages
 
 
 class SeveralPrograms(CompiledModel, abc.ABC):

@@ -7,8 +7,8 @@ from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from ..errors import ValuesNeededError
 from .compiled_model import CompiledModel
-from .errors import ValuesNeededError
 from .specialization import LatestUsed
 
 Value: TypeAlias = "np.ndarray | list[np.ndarray] | None"

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from .errors import GlowError, UnsupportedError
-from .interface.cache_rows import Rows
-from .interface.signature import Signature
-from .passes.graph.caches.in_place import VALID, Imports, PositionRows, caches_in_place
-from .runtime.saved_facts import Facts
-from .runtime.signature import signature_of
+from ..errors import GlowError, UnsupportedError
+from ..interface.cache_rows import Rows
+from ..interface.signature import Signature
+from ..passes.graph.caches.in_place import VALID, Imports, PositionRows, caches_in_place
+from ..runtime.saved_facts import Facts
+from ..runtime.signature import signature_of
 
 if TYPE_CHECKING:
     from .compiled_model import CompiledModel

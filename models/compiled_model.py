@@ -8,23 +8,23 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import GlowError
-from .interface.backend import Backend
-from .interface.destinations import Outputs, copy_results, destinations, expect_own_memory
-from .interface.memory_plan import MemoryPlan
-from .interface.program import InPlaceProgram, Program
-from .interface.signature import Signature, TensorInfo
-from .interface.symbols import checked_sizes
-from .runtime.peak_memory import peak_resident_bytes
-from .runtime.random_state import RandomState
-from .runtime.reports import listening
+from ..errors import GlowError
+from ..interface.backend import Backend
+from ..interface.destinations import Outputs, copy_results, destinations, expect_own_memory
+from ..interface.memory_plan import MemoryPlan
+from ..interface.program import InPlaceProgram, Program
+from ..interface.signature import Signature, TensorInfo
+from ..interface.symbols import checked_sizes
+from ..runtime.peak_memory import peak_resident_bytes
+from ..runtime.random_state import RandomState
+from ..runtime.reports import listening
 from .session import Session
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from .interface.time_profile import TimeProfile
-    from .runtime.stages import Stages
+    from ..interface.time_profile import TimeProfile
+    from ..runtime.stages import Stages
 
 
 class CompiledModel:
@@ -246,7 +246,7 @@ class CompiledModel:
         if "allocated" not in self.stages:
             return None
         # a program in the cache has its plan with it
-        from .runtime.memory_plan import plan_of
+        from ..runtime.memory_plan import plan_of
 
         return plan_of(self.stages["allocated"])
 
@@ -287,7 +287,7 @@ class CompiledModel:
         each file of a stage that has weights, and continues after that stage.
         """
         # only this needs the stages, which the compiler makes
-        from .runtime.stage_files import write_stages
+        from ..runtime.stage_files import write_stages
 
         return write_stages(self.stages, self.backend, Path(directory))
 

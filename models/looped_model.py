@@ -7,10 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
+from ..errors import LimitError
+from ..interface.backend import Backend
+from ..interface.signature import Signature
 from .compiled_model import CompiledModel
-from .errors import LimitError
-from .interface.backend import Backend
-from .interface.signature import Signature
 from .programs_by_form import ProgramsByForm
 from .several_programs import ProgramsInTurn
 

@@ -7,10 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
-from .errors import GlowError, InputError
-from .interface.destinations import Outputs, destinations
-from .interface.signature import Signature, TensorInfo
-from .interface.symbols import Binding
+from ..errors import GlowError, InputError
+from ..interface.destinations import Outputs, destinations
+from ..interface.signature import Signature, TensorInfo
+from ..interface.symbols import Binding
 
 
 class StatefulModel(Protocol):

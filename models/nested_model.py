@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ..errors import GlowError, InputError
+from ..interface.backend import Backend
+from ..interface.destinations import Outputs
+from ..interface.signature import Signature, TensorInfo
 from .compiled_model import CompiledModel
-from .errors import GlowError, InputError
-from .interface.backend import Backend
-from .interface.destinations import Outputs
-from .interface.signature import Signature, TensorInfo
 from .programs_by_form import ProgramsByForm, Value
 from .specialization import SpecializedModel
 

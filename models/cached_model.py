@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import GlowError, InputError
-from .interface.backend import Backend
-from .interface.cache_rows import Rows
-from .interface.signature import Signature
-from .interface.symbols import Binding
-from .runtime.buckets import POWERS, bucket_of
+from ..errors import GlowError, InputError
+from ..interface.backend import Backend
+from ..interface.cache_rows import Rows
+from ..interface.signature import Signature
+from ..interface.symbols import Binding
+from ..runtime.buckets import POWERS, bucket_of
 from .specialization import LatestUsed, SpecializationRules, SymbolicModel
 
 if TYPE_CHECKING:

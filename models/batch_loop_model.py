@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ..errors import GlowError, ValuesNeededError
+from ..interface.backend import Backend
+from ..interface.destinations import Outputs
+from ..interface.signature import Signature, TensorInfo
+from ..interface.symbols import DerivedSize, SizeRange, checked_sizes
+from ..runtime.buckets import cut, padded
 from .compiled_model import CompiledModel
-from .errors import GlowError, ValuesNeededError
-from .interface.backend import Backend
-from .interface.destinations import Outputs
-from .interface.signature import Signature, TensorInfo
-from .interface.symbols import DerivedSize, SizeRange, checked_sizes
-from .runtime.buckets import cut, padded
 from .several_programs import SeveralPrograms
 from .specialization import SpecializationRules, SymbolicModel
 

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from ..errors import GlowError, ValuesNeededError
+from ..interface.backend import Backend
+from ..interface.destinations import Outputs
+from ..interface.signature import Signature, TensorInfo
+from ..interface.symbols import Binding, SizeRange, checked_sizes
+from ..runtime.buckets import BucketSizes, checked_buckets, cut, expect_same, padded
 from .compiled_model import CompiledModel
-from .errors import GlowError, ValuesNeededError
-from .interface.backend import Backend
-from .interface.destinations import Outputs
-from .interface.signature import Signature, TensorInfo
-from .interface.symbols import Binding, SizeRange, checked_sizes
-from .runtime.buckets import BucketSizes, checked_buckets, cut, expect_same, padded
 from .several_programs import SeveralPrograms
 
 if TYPE_CHECKING:
-    from .interface.time_profile import TimeProfile
+    from ..interface.time_profile import TimeProfile
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

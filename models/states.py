@@ -3,10 +3,10 @@ Inputs that keep their values between calls, by the names and patterns that a ca
 
 `glow.compile(..., states={"past_*": "present_*"})` names inputs with the outputs that are their
 next values; a `*` stands for the same text in both. A model with states has sessions
-(`glow.session`). An output may be its input with new rows behind it, as caches of keys and values
-are: then the model is a `glow.cached_model.CachedModel`, whose sessions keep the rows in place.
-Their memory has one of the numbers of rows that the option `buckets` lists, by default a power of
-two.
+(`glow.models.session`). An output may be its input with new rows behind it, as caches of keys and
+values are: then the model is a `glow.models.cached_model.CachedModel`, whose sessions keep the rows
+in place. Their memory has one of the numbers of rows that the option `buckets` lists, by default a
+power of two.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .errors import GlowError
-from .interface.signature import Signature
-from .wording import did_you_mean
+from ..errors import GlowError
+from ..interface.signature import Signature
+from ..wording import did_you_mean
 
 
 def matched_states(states: Mapping[str, str], signature: Signature) -> dict[str, str]:
