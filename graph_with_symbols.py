@@ -49,7 +49,7 @@ class GraphWithSymbols:
         try:
             with deciding(Decisions(sizes)):
                 bind_symbols(module, sizes)
-            fold_bound(main_function(module), sizes, self._import.unchecked, places)
+            fold_bound(main_function(module), sizes, self._import, places)
         except (GlowError, VerifyException):
             return None  # an import for these sizes reports the error
         return module

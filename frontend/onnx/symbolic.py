@@ -18,10 +18,11 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...errors import GlowError
-from ...glow_dialects.dims import sizes_at
+from ...glow_dialects.dims import is_symbolic, sizes_at
 from ...glow_dialects.extents import symbol_size
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.size_decisions import Condition, Decisions, deciding
 from ...semantics import evaluate, make_constant
 from .bodies import erase_dead
@@ -39,6 +40,8 @@ class SymbolicImport:
     conditions: Sequence[Condition]
     unchecked: Sequence[Indices]
     """Indices that follow from sizes."""
+    ranges: Sequence[SSAValue]
+    """The numbers of so many places as sizes say."""
     external: frozenset[str]
     """The files other than the model's with its weights."""
 
@@ -69,13 +72,18 @@ def import_with_symbols(
             differentiate=differentiate,
             unchecked=unchecked,
         )
-    return SymbolicImport(module, decisions.conditions, unchecked, frozenset(external))
+    ranges = [
+        op.results[0]
+        for op in module.walk()
+        if isinstance(op, GenericOp) and not op.operands and is_symbolic(op.result.type)
+    ]
+    return SymbolicImport(module, decisions.conditions, unchecked, ranges, frozenset(external))
 
 
 def fold_bound(
     function: FuncOp,
     sizes: Mapping[str, int],
-    unchecked: Sequence[Indices],
+    made: SymbolicImport,
     places: Mapping[SSAValue, SSAValue],
 ) -> None:
     """
@@ -85,17 +93,18 @@ def fold_bound(
     block = function.body.block
     builder = GraphBuilder(block, 0)
     # binding gave results new types, and so made new results
-    indices = [_result_now(places[each.value]) for each in unchecked]
+    indices = [_result_now(places[each.value]) for each in made.unchecked]
+    ranges = {_result_now(places[value]) for value in made.ranges}
     constants: dict[SSAValue, SSAValue] = {}
     for op in list(block.ops):
         if isinstance(op, Node) and len(op.results) == 1 and _follows_from_sizes(op):
-            folded = _constant(op) if not op.operands else builder.folded(op)
+            folded = _constant(op) if op.results[0] in ranges else builder.folded(op)
             if folded is not None:
                 (old,), (new,) = op.results, folded.results
                 new.name_hint = old.name_hint
                 constants[old] = new
                 Rewriter.replace_op(op, folded)
-    for each, value in zip(unchecked, indices, strict=True):
+    for each, value in zip(made.unchecked, indices, strict=True):
         value = constants.get(value, value)
         known = known_array(value)
         if known is None:
