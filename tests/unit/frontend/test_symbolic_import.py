@@ -5,7 +5,6 @@ none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import glow
@@ -15,17 +14,13 @@ import pytest
 from glow.frontend.onnx import load_onnx
 from glow.graph_with_symbols import GraphWithSymbols, SharedImports
 from glow.loading import load_model
+from glow.tests.support.graph_text import without_numbers as text
 from onnx import TensorProto
 
 from .models import model, node, value
 
 I64 = TensorProto.INT64
 LIMIT = 2**31
-
-
-def text(module: object) -> str:
-    """Returns a graph as text, without the numbers of constants in memory."""
-    return re.sub(r"(memory:[^\"]*)#\d+", r"\1", str(module))
 
 
 def computed_shape() -> onnx.ModelProto:
