@@ -100,6 +100,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m glow.benchmarks.scaling
 	$(BIN)/python -m glow.benchmarks.trees
 	$(BIN)/python -m glow.benchmarks.bags
+	$(BIN)/python -m glow.benchmarks.narrow_weights
 
 $(VENV)/created:
 	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer with the venv module is needed; \

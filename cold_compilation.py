@@ -34,6 +34,7 @@ from .runtime.stages import Progress, Stages
 
 if TYPE_CHECKING:
     from .frontend.onnx import Declaration, Form, LoadedModel
+    from .graph_with_symbols import SharedImports
 
 
 _BATCH_LOOP = (
@@ -65,6 +66,8 @@ class ColdCompilation:
         self._loaded: LoadedModel | None = None
         self._trial: tuple[Mapping[str, int], ModuleOp, set[str]] | None = None
         """An import that was tried and not used yet: its sizes, the graph, files with weights."""
+        self._imports: SharedImports | None = None
+        """The imports of an ONNX model with symbols that serve several sizes."""
         self._graph_with_symbols: ModuleOp | None = None
         """A graph, once its text was read, of which each specialization binds the symbols."""
 
@@ -156,6 +159,13 @@ class ColdCompilation:
         """Returns the model of tensors for inputs like these values."""
         return onnx_frontend().flattened(self._loaded_model(), values)
 
+    def output_shapes(self, sizes: Mapping[str, int]) -> list[Sequence[int]]:
+        """Returns the shapes of the outputs for sizes of all symbols. Raises what imports raise."""
+        module, _ = self.imported(sizes)
+        # behind them there may be results for checks
+        outputs = signature_of(module).outputs[: len(self.output_names())]
+        return [info.shape for info in outputs]
+
     def output_names(self) -> list[str]:
         """Returns the names of the outputs of an ONNX model."""
         return [each.name for each in onnx_frontend().declared_outputs(self._loaded_model())]
@@ -191,10 +201,28 @@ class ColdCompilation:
         model = self._loaded_model() if self._request.is_onnx else self._request.model
         if self._graph_with_symbols is not None:
             model = self._graph_with_symbols
-        module = load_model(model, sizes, self._request.max_elements, external, values=values)
+        shared = self._shared(sizes) if self._request.is_onnx and sizes and not values else None
+        if shared is not None:
+            module, external = shared
+        else:
+            module = load_model(model, sizes, self._request.max_elements, external, values=values)
         if self._request.states:
             set_named_states(main_function(module), self._request.states)
         return module, external
+
+    def _shared(self, sizes: Mapping[str, int]) -> tuple[ModuleOp, set[str]] | None:
+        """Returns the graph and files of an import that serves several sizes, if there is one."""
+        frontend, model = onnx_frontend(), self._loaded_model()
+        if set(sizes) != set(frontend.model_symbols(model)):
+            return None  # the import reports the error
+        if self._imports is None:
+            # it needs the package onnx
+            from .graph_with_symbols import SharedImports
+
+            limit = self._request.max_elements
+            most = frontend.MAX_ELEMENTS if limit is None else limit
+            self._imports = SharedImports(model, most)
+        return self._imports.at(sizes)
 
     def signature_with_symbols(self) -> Signature | None:
         """Returns the signature of a graph with symbols; None if the graph has none."""

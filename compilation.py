@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .compilation_request import CompilationRequest
-from .errors import ModelError
+from .errors import GlowError, ModelError
+from .interface.output_symbols import named_dimensions, trial_sizes, unnamed_dimensions
 from .interface.signature import Signature, TensorInfo
-from .interface.symbols import Binding, DerivedSize
+from .interface.symbols import Binding, DerivedSize, SizeRange
 from .lazy import lazy_property
 from .model_forms import NO_VALUES, Values
 from .models.compiled_model import CompiledModel
@@ -220,6 +221,43 @@ class Compilation:
         source = self._source({}, form="declarations")
         declared = self._kept_signature(source, lambda: self._cold.typed_declarations())
         return None if declared is None else _sized(declared, sizes)
+
+    def with_output_symbols(
+        self, signature: Signature, sizes: Mapping[str, int], ranges: Mapping[str, SizeRange]
+    ) -> Signature:
+        """
+        Returns a signature whose outputs name the symbols that their dimensions follow from, for a
+        model that does not say so. Imports for two sizes of each symbol tell them; dimensions that
+        these leave open stay as they are.
+        """
+        symbols = Binding(signature.inputs).symbols
+        if not any(unnamed_dimensions(info.shape, symbols) for info in signature.outputs):
+            return signature
+        about = f"symbols of outputs for {sorted(sizes.items())} in {sorted(ranges.items())}"
+        names = self.cached_facts(
+            about, lambda: self._output_symbols(signature.outputs, symbols, sizes, ranges)
+        )
+        outputs = zip(signature.outputs, names, strict=True)
+        return replace(signature, outputs=tuple(replace(o, shape=n) for o, n in outputs))
+
+    def _output_symbols(
+        self,
+        outputs: Sequence[TensorInfo],
+        symbols: Sequence[str],
+        sizes: Mapping[str, int],
+        ranges: Mapping[str, SizeRange],
+    ) -> list[list[int | str | None]]:
+        """Returns the dimensions of outputs, as far as possible with the names of symbols."""
+        for trials in trial_sizes(symbols, ranges):
+            try:
+                found = [self._cold.output_shapes({**sizes, **trial}) for trial in trials]
+            except GlowError:
+                continue  # other sizes may suit the network
+            return [
+                named_dimensions(info.shape, symbols, trials, shapes)
+                for info, *shapes in zip(outputs, *found, strict=True)
+            ]
+        return [list(info.shape) for info in outputs]
 
     def _declared(self, sizes: Mapping[str, int]) -> Signature | None:
         """

@@ -252,6 +252,8 @@ def _compiled(
                 raise
         except PartsNeededError as needed:
             return _in_parts(job, target, sizes, {}, rules.limit, needed)
+    if rules.buckets is not None:
+        signature = job.with_output_symbols(signature, sizes, rules.ranges)
     return SymbolicModel(target, signature, sizes, specialized, rules)
 
 

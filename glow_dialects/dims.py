@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..wording import counted
 from .extents import Extent, Size, bounds, symbol_size
+from .size_decisions import Question, decided
 from .symbol import Symbol
 
 
@@ -159,6 +160,9 @@ def symbolic_shape(t: TensorType) -> tuple[int, ...]:
     shape = t.get_shape()
     if not isinstance(t.encoding, DimsAttr):
         return shape
+    if not _are_sizes(t.encoding):
+        for size in t.encoding.data:
+            _expect_not_negative(size)
     return _shape(shape, t.encoding)
 
 
@@ -171,15 +175,21 @@ def _shape(shape: tuple[int, ...], dims: DimsAttr) -> tuple[int, ...]:
             f"expected {counted(wanted, 'symbolic size')} for {text}, one for each ?, "
             f"found {len(dims.data)}: {', '.join(map(str, dims.data))}"
         )
-    for size in dims.data:
-        _expect_not_negative(size)
     sizes = iter(dims.data)
     return tuple(next(sizes) if d == DYNAMIC_INDEX else d for d in shape)  # pyright: ignore
+
+
+@lru_cache(8192)
+def _are_sizes(dims: DimsAttr) -> bool:
+    """Returns whether the ranges of symbols tell that no size is negative."""
+    return all(bounds(size)[0] >= 0 for size in dims.data)
 
 
 def _expect_not_negative(size: Size) -> None:
     low, _ = bounds(size)
     if low < 0:
+        if isinstance(size, Extent) and decided(size, Question.IS_NEGATIVE) is False:
+            return
         symbols = size.symbols if isinstance(size, Extent) else ()
         ranges = ", ".join(f"{s} is {s.range_text}" for s in sorted(symbols, key=str))
         least = "any number" if low == -inf else f"{low}"

@@ -4,20 +4,21 @@ Sizes of dimensions that depend on symbols, with the arithmetic and the comparis
 An extent is a polynomial of symbols, whose values are whole numbers of known ranges, and of
 quotients rounded down. Code that computes shapes of integers computes them of extents too. Sums and
 products that have no symbol left are plain integers. `==` tells whether two sizes are the same for
-all values of the symbols; an order is decided by the ranges, and `UndecidedSizeError` says what
-they leave open.
+all values of the symbols; an order is decided by the ranges. What these leave open is decided by
+`size_decisions`; without them, it is an `UndecidedSizeError`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
 from math import gcd, inf, prod
-from typing import Any, NoReturn, TypeAlias
+from typing import TypeAlias
 
 from xdsl.utils.exceptions import VerifyException
 
+from .monomials import divided, order, product, text_of
+from .size_decisions import Question, decided, decisions_in_use
 from .symbol import Interval, Symbol, rounded_down
 
 
@@ -54,9 +55,10 @@ class Extent:
 
     def __init__(self, terms: Mapping[Monomial, int]):
         """`terms` are factors by monomial, with at least one symbol; `sized` makes them."""
-        self.terms = dict(sorted(terms.items(), key=lambda item: _order(item[0])))
+        self.terms = dict(sorted(terms.items(), key=lambda item: order(item[0])))
         self._key = tuple(self.terms.items())
         self._hash = hash(self._key)
+        self._intervals: dict[bool, Interval] = {}
 
     @property
     def symbols(self) -> frozenset[Symbol]:
@@ -77,9 +79,15 @@ class Extent:
             total = total + value
         return total
 
-    @cached_property
+    @property
     def interval(self) -> Interval:
-        """Bounds on its values, from the ranges of its symbols."""
+        """Bounds on its values, from the ranges of its symbols; not close ones among decisions."""
+        close = decisions_in_use() is None
+        if close not in self._intervals:
+            self._intervals[close] = self._close_interval() if close else self._coarse_interval()
+        return self._intervals[close]
+
+    def _close_interval(self) -> Interval:
         low, high = self._coarse_interval()
         for quotient in self._atoms():
             if isinstance(quotient, Quotient) and self._power(quotient) == 1:
@@ -144,7 +152,7 @@ class Extent:
         terms: dict[Monomial, int] = {}
         for a, m in self.terms.items():
             for b, n in _terms(other).items():
-                monomial = _product(a, b)
+                monomial = product(a, b)
                 terms[monomial] = terms.get(monomial, 0) + m * n
         return sized(terms)
 
@@ -169,7 +177,7 @@ class Extent:
     def __rfloordiv__(self, other: int) -> Size:
         if 0 <= other < self.interval[0]:
             return 0
-        raise self.undecided(f"{other} divided by {self}")
+        return other // self._number(f"{other} divided by {self}")
 
     def __mod__(self, other: Size) -> Size:
         return self - (self // other) * other
@@ -181,15 +189,24 @@ class Extent:
         quotient = self // other
         return quotient, self - quotient * other
 
-    def __truediv__(self, other: object) -> NoReturn:
-        raise self.undecided(f"the real quotient of {self}")
+    def __rdivmod__(self, other: int) -> tuple[Size, Size]:
+        quotient = other // self
+        return quotient, other - quotient * self
 
-    __rtruediv__ = __truediv__
+    def __truediv__(self, other: float) -> float:
+        return self._number(f"the real quotient of {self}") / other
+
+    def __rtruediv__(self, other: float) -> float:
+        return other / self._number(f"the real quotient of {self}")
 
     # comparisons
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Extent) and self._key == other._key
+        if isinstance(other, Extent) and self._key == other._key:
+            return True
+        if decisions_in_use() is None or not isinstance(other, int | Extent):
+            return False
+        return _is_zero(self - other)
 
     def __hash__(self) -> int:
         return self._hash
@@ -214,18 +231,30 @@ class Extent:
         low, high = self.interval
         if low > 0 or high < 0:
             return True
-        raise self.undecided(f"whether {self} is 0")
+        is_zero = decided(self, Question.IS_ZERO)
+        if is_zero is None:
+            raise self.undecided(f"whether {self} is 0")
+        return not is_zero
 
     def __abs__(self) -> Size:
         return self if self >= 0 else -self
 
     # numbers
 
-    def __index__(self) -> NoReturn:
-        raise self.undecided(f"the number that {self} is")
+    def __index__(self) -> int:
+        return self._number(f"the number that {self} is")
 
     __int__ = __index__
-    __float__ = __index__
+
+    def __float__(self) -> float:
+        return float(int(self))
+
+    def _number(self, what: str) -> int:
+        """Returns the number that it is, if there are decisions. Raises UndecidedSizeError."""
+        found = decided(self, Question.NUMBER)
+        if found is None:
+            raise self.undecided(what)
+        return found
 
     def undecided(self, what: str) -> UndecidedSizeError:
         """Returns an error to raise: `what` cannot be told, with the ranges of the symbols."""
@@ -235,17 +264,7 @@ class Extent:
         )
 
     def __str__(self) -> str:
-        text = ""
-        for monomial, factor in self.terms.items():
-            parts = [str(atom) for atom, power in monomial for _ in range(power)]
-            if abs(factor) != 1 or not parts:
-                parts.insert(0, str(abs(factor)))
-            if len(parts) > 1 or factor < 0:
-                parts = [f"({part})" if " floordiv " in part else part for part in parts]
-            sign = "-" if factor < 0 else "+"
-            product = " * ".join(parts)
-            text += f" {sign} {product}" if text else f"{'-' if factor < 0 else ''}{product}"
-        return text
+        return text_of(self.terms)
 
     __repr__ = __str__
 
@@ -274,51 +293,8 @@ def bounds(size: Size) -> Interval:
     return size.interval if isinstance(size, Extent) else (size, size)
 
 
-def least(*sizes: float | Extent) -> Any:
-    """Returns the smallest of numbers. Raises UndecidedSizeError if ranges leave it open."""
-    return reduce(lambda a, b: a if _is_least(a, b) else b, sizes)
-
-
-def greatest(*sizes: float | Extent) -> Any:
-    """Returns the largest of numbers. Raises UndecidedSizeError if ranges leave it open."""
-    return reduce(lambda a, b: b if _is_least(a, b) else a, sizes)
-
-
-def _is_least(a: float | Extent, b: float | Extent) -> bool:
-    """Returns whether the first number is the smaller one; either if they may be equal."""
-    for number, is_first in ((a, False), (b, True)):
-        if isinstance(number, float) and abs(number) == inf:
-            return (number > 0) == is_first
-    if bounds(a - b)[0] >= 0:  # pyright: ignore
-        return False
-    return a <= b
-
-
 def _terms(size: Size) -> Mapping[Monomial, int]:
     return size.terms if isinstance(size, Extent) else {(): size}
-
-
-def _order(monomial: Monomial) -> tuple[int, tuple[tuple[str, int], ...]]:
-    """Returns a key that puts higher degrees first, then earlier names."""
-    names = tuple((atom.name, -power) for atom, power in monomial)
-    return sum(power for _, power in names), names
-
-
-def _product(a: Monomial, b: Monomial) -> Monomial:
-    powers = dict(a)
-    for atom, power in b:
-        powers[atom] = powers.get(atom, 0) + power
-    return tuple(sorted(powers.items(), key=lambda item: item[0].name))
-
-
-def _divided(a: Monomial, b: Monomial) -> Monomial | None:
-    """Returns the quotient of monomials, None if it is none."""
-    powers = dict(a)
-    for atom, power in b:
-        powers[atom] = powers.get(atom, 0) - power
-    if min(powers.values(), default=0) < 0:
-        return None
-    return tuple((atom, power) for atom, power in powers.items() if power)
 
 
 def _interval(shifted: Size, lows: Mapping[Atom, float]) -> Interval:
@@ -348,7 +324,19 @@ def _not_negative(size: Size) -> bool:
     if low >= 0 or high < 0:
         return low >= 0
     assert isinstance(size, Extent)
-    raise size.undecided(f"whether {size} is negative")
+    is_negative = decided(size, Question.IS_NEGATIVE)
+    if is_negative is None:
+        raise size.undecided(f"whether {size} is negative")
+    return not is_negative
+
+
+def _is_zero(size: Size) -> bool:
+    """Returns whether a size is 0, by the decisions in use."""
+    low, high = bounds(size)
+    if low > 0 or high < 0 or low == high:
+        return low == high == 0
+    assert isinstance(size, Extent)
+    return bool(decided(size, Question.IS_ZERO))
 
 
 def _quotient_by(size: Extent, divisor: int) -> Size:
@@ -390,11 +378,11 @@ def _exact(size: Extent, divisor: Size) -> Size:
     quotient: Size = 0
     while isinstance(rest, Extent):
         monomial, factor = next(iter(rest.terms.items()))
-        found = _divided(monomial, lead)
+        found = divided(monomial, lead)
         if found is None or factor % scale:
             break
         part = sized({found: factor // scale})
         quotient, rest = quotient + part, rest - part * divisor
     if isinstance(rest, Extent) or rest:
-        raise size.undecided(f"{size} divided by {divisor}")
+        return size._number(f"{size} divided by {divisor}") // int(divisor)
     return quotient

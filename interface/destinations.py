@@ -46,7 +46,7 @@ def expect_own_memory(
     Raises InputError if memory for an output is also that of an input or other output. That of
     a state may be the array of its input.
     """
-    if not _share_memory(signature, memory, inputs):
+    if _are_apart(signature, memory, inputs):
         return
     for o, array in enumerate(memory):
         for other, info in (
@@ -61,30 +61,30 @@ def expect_own_memory(
                 )
 
 
-def _share_memory(
+def _are_apart(
     signature: Signature, memory: Sequence[np.ndarray], inputs: Sequence[np.ndarray]
 ) -> bool:
-    """
-    Returns whether memory for an output is also that of an input, which is not its state, or of
-    another output. All arrays are visited once, in the order of their addresses.
-    """
-    spans = [(*_span(array), True) for array in memory]
+    """Returns whether no output has memory of another array, but for states in their place."""
+    arrays = [(array, True) for array in memory]
     for array, info in zip(inputs, signature.inputs, strict=False):
         if info.state is None or memory[info.state] is not array:
-            spans.append((*_span(array), False))
-    end_of_outputs = end_of_all = 0
-    for start, end, is_output in sorted(spans):
-        if start < (end_of_all if is_output else end_of_outputs) and start < end:
-            return True
-        end_of_all = max(end_of_all, end)
+            arrays.append((array, False))
+    places = sorted((*_bounds(array), is_output) for array, is_output in arrays if array.size)
+    end, end_of_outputs = 0, 0
+    for start, stop, is_output in places:
+        if start < (end if is_output else end_of_outputs):
+            return False
+        end = max(end, stop)
         if is_output:
-            end_of_outputs = max(end_of_outputs, end)
-    return False
+            end_of_outputs = max(end_of_outputs, stop)
+    return True
 
 
-def _span(array: np.ndarray) -> tuple[int, int]:
-    """Returns the addresses of the first byte of a contiguous array and of the one behind it."""
-    start = array.__array_interface__["data"][0]
+def _bounds(array: np.ndarray) -> tuple[int, int]:
+    """Returns the addresses of the first byte of an array, and behind the last one."""
+    if not array.flags.c_contiguous:
+        return np.lib.array_utils.byte_bounds(array)
+    start: int = array.__array_interface__["data"][0]
     return start, start + array.nbytes
 
 

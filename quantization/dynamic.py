@@ -49,14 +49,14 @@ def quantize_dynamically(
     main: func.FuncOp, is_kept: Callable[[Node], bool]
 ) -> tuple[dict[SSAValue, SSAValue], dict[SSAValue, str]]:
     """
-    Rewrites all products of f32 by constant matrices, except those to keep in float. Returns the
-    replacement of each result, and the reasons why other products of matrices stay, by their
-    results.
+    Rewrites all products of f32 by constant matrices, also in the bodies of branches and loops,
+    except those to keep in float. Returns the replacement of each result, and the reasons why other
+    products of matrices stay, by their results.
     """
     replaced: dict[SSAValue, SSAValue] = {}
     others: dict[SSAValue, str] = {}
     dynamic: dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]] = {}
-    for node in each(list(main.body.block.ops)):
+    for node in each(list(main.body.walk())):
         if not isinstance(node, MatMulOp | FullyConnectedOp) or is_kept(node):
             continue
         weights = constant_matrix(node)

@@ -13,13 +13,15 @@ makes integer arithmetic of it.
    stay what they are, and so does what flows from one elementwise operator to the next.
 3. A rearrangement of a quantized value, or its maximum over windows, has the type of that value.
 4. Constant weights are quantized by their own numbers, biases in the scale of the products.
+5. Products in the bodies of branches and loops stay float, since a profile has no ranges of their
+   values. They are quantized if that needs no profile (`dynamic`).
 
 Values that stay float are reported, with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -29,8 +31,10 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ..errors import QuantizationError
+from ..glow_dialects.elements import is_float
 from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.machine import machine_of
+from ..glow_dialects.operator import element_of
 from ..interface.backend import Backend, find_backend
 from ..passes.levels import GRAPH
 from ..runtime.signature import main_function
@@ -41,6 +45,9 @@ from .options import Quantization
 from .profiles import Profile
 from .quantizer import Quantizer, why_kept
 from .report import Report
+from .roles import roles_of
+
+_IN_BODY = "it is in the body of a branch or a loop, whose values a profile does not have"
 
 
 def quantize(
@@ -90,18 +97,27 @@ def quantize(
             histograms[new] = histograms.pop(old)
     if profile is not None:
         names = _names(main) | names
+        report.kept |= {names[product]: _IN_BODY for product in _products_in_bodies(main)}
         Quantizer(main.body.block, histograms, names, options, target, report).run()
     report.expect_success(options, profile is not None, bool(replaced))
     return report
 
 
 def _names(main: func.FuncOp) -> dict[SSAValue, str]:
-    values = [*main.body.block.args, *(r for op in main.body.block.ops for r in op.results)]
+    values = [*main.body.block.args, *(r for op in main.body.walk() for r in op.results)]
     return {v: v.name_hint or f"value {i}" for i, v in enumerate(values)}
 
 
+def _products_in_bodies(main: func.FuncOp) -> Iterator[SSAValue]:
+    """Yields the results of products in the bodies of branches and loops."""
+    for op in main.body.walk():
+        if op.parent is not main.body.block and roles_of(op) is not None:
+            if all(is_float(element_of(o.type)) for o in op.operands):
+                yield op.results[0]
+
+
 def _expect_known(keep: tuple[str, ...], main: func.FuncOp, names: Mapping[SSAValue, str]) -> None:
-    known = {*names.values(), *(op.name for op in main.body.block.ops)}
+    known = {*names.values(), *(op.name for op in main.body.walk())}
     if unknown := [k for k in keep if k not in known and f"glow.{k}" not in known]:
         raise QuantizationError(
             f"cannot keep {', '.join(unknown)} in float: no value and no operator of the network "

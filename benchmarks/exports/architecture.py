@@ -10,6 +10,12 @@ import numpy as np
 
 InputKind = Literal["normal", "ids", "mask", "lengths"]
 Sizes = Mapping[str, int]
+BATCHES: Sequence[Sizes] = [{"batch": b} for b in (2, 1, 3, 5, 4)]
+"""Five batches to try; the first is that of the example that a network is exported with."""
+LENGTHS: Sequence[Sizes] = [
+    {"batch": b, "sequence": s} for b, s in ((2, 7), (1, 12), (3, 5), (1, 20), (4, 9))
+]
+"""Five batches of sequences to try."""
 
 
 @dataclass(frozen=True)

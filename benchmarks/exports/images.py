@@ -10,7 +10,7 @@ import torch  # pyright: ignore[reportMissingImports]
 from torch import nn  # pyright: ignore[reportMissingImports]
 from torch.nn import functional as F  # pyright: ignore[reportMissingImports]
 
-from .architecture import Architecture, Input, Scale
+from .architecture import BATCHES, Architecture, Input, Scale
 
 
 def _convolution(
@@ -260,7 +260,7 @@ def _images(small: Callable[[], Any], full: Callable[[], Any], edge: int = 224) 
     image = Input("image", ("batch", 3, 64, 64))
     large = Input("image", ("batch", 3, edge, edge))
     return Architecture(
-        Scale(small, [image], ({"batch": 2}, {"batch": 1}, {"batch": 3})),
+        Scale(small, [image], BATCHES),
         Scale(full, [large], ({"batch": 1},)),
     )
 
@@ -270,7 +270,7 @@ def _planes(small: Callable[[], Any], full: Callable[[], Any], edge: int) -> Arc
     image = [Input("image", ("batch", 3, "height", "width"))]
     sizes = [
         {"batch": b, "height": h, "width": w}
-        for b, h, w in ((1, 64, 96), (2, 96, 64), (1, 128, 64))
+        for b, h, w in ((1, 64, 96), (2, 96, 64), (1, 128, 64), (3, 64, 64), (1, 96, 160))
     ]
     large = {"batch": 1, "height": edge, "width": edge}
     return Architecture(Scale(small, image, sizes), Scale(full, image, [large]))

@@ -9,7 +9,7 @@ import torch  # pyright: ignore[reportMissingImports]
 from torch import nn  # pyright: ignore[reportMissingImports]
 from torch.nn import functional as F  # pyright: ignore[reportMissingImports]
 
-from .architecture import Architecture, Input, Scale, Sizes
+from .architecture import LENGTHS, Architecture, Input, Scale, Sizes
 
 
 class WaveNetLike(nn.Module):
@@ -121,22 +121,23 @@ def _tagger(kind: str, packed: bool) -> Architecture:
     inputs = [ids]
     if packed:
         inputs.append(Input("lengths", ("batch",), "lengths", longest="sequence"))
-    sizes = [{"batch": b, "sequence": s} for b, s in ((2, 7), (1, 12), (3, 5))]
     return Architecture(
-        _scale(lambda: Tagger(kind, 16, 2, packed), inputs, *sizes),
+        _scale(lambda: Tagger(kind, 16, 2, packed), inputs, *LENGTHS),
         _scale(lambda: Tagger(kind, 128, 2, packed), inputs, {"batch": 1, "sequence": 40}),
     )
 
 
 _STEPS = [Input("x", ("batch", "sequence", 8)), Input("mask", ("batch", "sequence"), "mask")]
-_LENGTHS = [{"batch": b, "sequence": s} for b, s in ((2, 7), (1, 12), (3, 5))]
 
 SEQUENCES: Mapping[str, Architecture] = {
     "wavenet": Architecture(
         _scale(
             lambda: WaveNetLike(8, 5),
             [Input("x", ("batch", 1, "samples"))],
-            *({"batch": b, "samples": s} for b, s in ((2, 50), (1, 77), (1, 32))),
+            *(
+                {"batch": b, "samples": s}
+                for b, s in ((2, 50), (1, 77), (1, 32), (3, 64), (1, 101))
+            ),
         ),
         _scale(
             lambda: WaveNetLike(64, 10),
@@ -148,13 +149,13 @@ SEQUENCES: Mapping[str, Architecture] = {
     "gru-tagger": _tagger("GRU", False),
     "lstm-packed": _tagger("LSTM", True),
     "gru-packed": _tagger("GRU", True),
-    "cell-loop": Architecture(_scale(lambda: CellLoop(8), _STEPS, *_LENGTHS)),
-    "scripted-loop": Architecture(_scale(lambda: ScriptedLoop(8), _STEPS[:1], *_LENGTHS)),
+    "cell-loop": Architecture(_scale(lambda: CellLoop(8), _STEPS, *LENGTHS)),
+    "scripted-loop": Architecture(_scale(lambda: ScriptedLoop(8), _STEPS[:1], *LENGTHS)),
     "torch-encoder": Architecture(
         _scale(
             lambda: SentenceEncoder(32, 2),
             [Input("ids", ("batch", "sequence"), "ids", 211), _STEPS[1]],
-            *_LENGTHS,
+            *LENGTHS,
         ),
         _scale(
             lambda: SentenceEncoder(384, 6),

@@ -7,18 +7,15 @@ from typing import Any
 
 import transformers  # pyright: ignore[reportMissingImports]
 
-from .architecture import Architecture, Input, Scale, Sizes
+from .architecture import LENGTHS, Architecture, Input, Scale, Sizes
 from .llama_100m import LLAMA_100M
 from .modules import CrossDecoderStep, DecoderStep, Selected
 
 VOCABULARY = 211
-_SMALL: Sequence[Sizes] = (
-    *({"batch": 2, "sequence": 7}, {"batch": 1, "sequence": 12}, {"batch": 3, "sequence": 5}),
-)
 _FULL: Sequence[Sizes] = ({"batch": 1, "sequence": 128},)
 _STEPS: Sequence[Sizes] = [
     {"batch": batch, "sequence": new, "past": past, "total": new + past}
-    for batch, new, past in ((2, 3, 4), (1, 1, 9), (1, 1, 10))
+    for batch, new, past in ((2, 3, 4), (1, 1, 9), (1, 1, 10), (3, 2, 1), (1, 5, 20))
 ]
 _STEP: Sequence[Sizes] = ({"batch": 1, "sequence": 1, "past": 64, "total": 65},)
 _WIDTHS = {
@@ -53,7 +50,7 @@ def _encoder(
 
         return Scale(build, inputs, sizes)
 
-    return Architecture(scale(small, _SMALL), None if full is None else scale(full, _FULL))
+    return Architecture(scale(small, LENGTHS), None if full is None else scale(full, _FULL))
 
 
 def _with_cache(
@@ -90,7 +87,7 @@ def _sequence_to_sequence(kind: str, options: Mapping[str, Any], head: str) -> A
         *_tokens(config.vocab_size),
         Input("decoder_input_ids", ("batch", "target"), "ids", config.vocab_size),
     ]
-    sizes = [{**s, "target": t} for s, t in zip(_SMALL, (3, 6, 4), strict=True)]
+    sizes = [{**s, "target": t} for s, t in zip(LENGTHS, (3, 6, 4, 8, 2), strict=True)]
 
     def build() -> Any:
         model = getattr(transformers, f"{kind}{head}")(config)
@@ -108,7 +105,7 @@ def _t5_step() -> Architecture:
         Input("states", ("batch", "sequence", config.d_model)),
         *(Input(name, shape) for name in names),
     ]
-    sizes = [{**s, "past": p} for s, p in zip(_SMALL, (3, 6, 4), strict=True)]
+    sizes = [{**s, "past": p} for s, p in zip(LENGTHS, (3, 6, 4, 8, 2), strict=True)]
     return Architecture(
         Scale(
             lambda: CrossDecoderStep(transformers.T5ForConditionalGeneration(config), "sequence"),
@@ -212,7 +209,7 @@ TEXT: Mapping[str, Architecture] = {
                 ["last_hidden_state"],
             ),
             _tokens(VOCABULARY)[:1],
-            _SMALL,
+            LENGTHS,
         )
     ),
     "modernbert": _encoder(
@@ -263,7 +260,7 @@ TEXT: Mapping[str, Architecture] = {
                 use_cache=False,
             ),
             _tokens(VOCABULARY)[:1],
-            _SMALL,
+            LENGTHS,
         )
     ),
     "t5": _sequence_to_sequence("T5", _T5, "ForConditionalGeneration"),

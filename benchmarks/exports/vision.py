@@ -7,10 +7,8 @@ from typing import Any
 
 import transformers  # pyright: ignore[reportMissingImports]
 
-from .architecture import Architecture, Input, Scale, Sizes
+from .architecture import BATCHES, LENGTHS, Architecture, Input, Scale, Sizes
 from .modules import CrossDecoderStep, Selected
-
-_BATCHES: Sequence[Sizes] = ({"batch": 2}, {"batch": 1}, {"batch": 3})
 
 
 def _image(
@@ -34,7 +32,7 @@ def _image(
         return Scale(build, [Input(name, ("batch", 3, edge, edge))], sizes)
 
     found = None if full is None else scale(full, full_size, [{"batch": 1}])
-    return Architecture(scale(small, size, _BATCHES), found)
+    return Architecture(scale(small, size, BATCHES), found)
 
 
 def _one(
@@ -80,7 +78,7 @@ def _detr() -> Architecture:
         Input("pixel_values", ("batch", 3, 64, 96)),
         Input("pixel_mask", ("batch", 64, 96), "mask"),
     ]
-    return Architecture(_one(build, inputs, _BATCHES, ["logits", "pred_boxes"]))
+    return Architecture(_one(build, inputs, BATCHES, ["logits", "pred_boxes"]))
 
 
 _WHISPER = {
@@ -105,7 +103,7 @@ def _whisper_encoder() -> Architecture:
         return _one(build, inputs, sizes, ["last_hidden_state"])
 
     full = scale(_WHISPER_FULL, 80, 3000, [{"batch": 1}])
-    return Architecture(scale(_WHISPER, 8, 40, _BATCHES), full)
+    return Architecture(scale(_WHISPER, 8, 40, BATCHES), full)
 
 
 def _whisper_step() -> Architecture:
@@ -128,7 +126,7 @@ def _whisper_step() -> Architecture:
             sizes,
         )
 
-    several = [{"batch": 2, "past": 4}, {"batch": 1, "past": 9}, {"batch": 1, "past": 10}]
+    several = [{"batch": b, "past": p} for b, p in ((2, 4), (1, 9), (1, 10), (3, 1), (1, 21))]
     full = {**_WHISPER_FULL, "vocab_size": 8000, "pad_token_id": 0}
     return Architecture(scale(_WHISPER, several), scale(full, [{"batch": 1, "past": 32}]))
 
@@ -141,7 +139,10 @@ def _sound(kind: str, head: str, options: Mapping[str, Any]) -> Architecture:
             getattr(transformers, f"{kind}Config")(**options)
         )
 
-    sizes = [{"batch": b, "samples": s} for b, s in ((2, 1600), (1, 2001), (1, 1000))]
+    sizes = [
+        {"batch": b, "samples": s}
+        for b, s in ((2, 1600), (1, 2001), (1, 1000), (3, 777), (1, 2400))
+    ]
     return Architecture(
         _one(build, [Input("input_values", ("batch", "samples"))], sizes, ["logits"])
     )
@@ -166,8 +167,7 @@ def _clip_text() -> Architecture:
 
     shape = ("batch", "sequence")
     inputs = [Input("input_ids", shape, "ids", 211), Input("attention_mask", shape, "mask")]
-    sizes = [{"batch": b, "sequence": s} for b, s in ((2, 7), (1, 12), (3, 5))]
-    return Architecture(_one(build, inputs, sizes, ["text_embeds"]))
+    return Architecture(_one(build, inputs, LENGTHS, ["text_embeds"]))
 
 
 def _perceiver() -> Architecture:
@@ -183,7 +183,7 @@ def _perceiver() -> Architecture:
         return transformers.PerceiverForMaskedLM(transformers.PerceiverConfig(**options))
 
     inputs = [Input("inputs", shape, "ids", 211), Input("attention_mask", shape, "mask")]
-    return Architecture(_one(build, inputs, _BATCHES, ["logits"]))
+    return Architecture(_one(build, inputs, BATCHES, ["logits"]))
 
 
 _SWIN = {"image_size": 64, "patch_size": 4, "window_size": 4, "drop_path_rate": 0.0}

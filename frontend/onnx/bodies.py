@@ -11,7 +11,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.control import IfOp, LoopOp, YieldOp
 from ...glow_dialects.glow.shape import BroadcastOp
-from .builder import Exceeded, GraphBuilder, Indices, Verdict
+from .builder import GraphBuilder
+from .checked_values import Exceeded, Indices, Verdict
 from .problems import SizeNeeded, Unsupported
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.blob import BlobAttr
+from ...glow_dialects.dims import is_symbolic
 from ...glow_dialects.elements import WORD, is_float, is_integer, num_elements, tensor_type
-from ...glow_dialects.glow.arithmetic import MaximumOp
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.generic import GenericOp
@@ -30,7 +29,9 @@ from ...glow_dialects.glow.shape import (
 from ...glow_dialects.operator import element_of, shape_of, to_attribute
 from ...semantics import evaluate
 from ...semantics.arrays import INLINE_ELEMENTS, constant_of, make_constant
+from .checked_values import Counted, Exceeded, Indices, Verdict
 from .element_types import check_shape
+from .known_sizes import broadcast_shape, folded_sizes, is_sizes, numbers_of, sizes_node
 from .problems import Unsupported
 
 FOLD_ELEMENTS = 100_000
@@ -41,66 +42,11 @@ for arithmetic on shapes, too little to copy weights."""
 _SAME_EVERYWHERE = ReshapeOp | BroadcastOp | TransposeOp | SliceOp | StorageCastOp
 
 
-@dataclass(frozen=True)
-class Indices:
-    """A value with indices in it, and what they may be."""
-
-    value: SSAValue
-    low: Sequence[int]
-    high: Sequence[int]
-    """Bounds of all, or for each place along the last dimension."""
-    user: str
-    total: int | None = None
-    """The sum that they must have."""
-    ascending: bool = False
-    """Whether none may be smaller than the one before it."""
-    what: str | None = None
-    """The name of the numbers, in the plural, if they are not indices."""
-
-
-@dataclass(frozen=True)
-class Counted:
-    """The dimension of a value of which data decides how much is used."""
-
-    axis: int
-    count: SSAValue
-    """The used size of that dimension, i32[]."""
-
-
-@dataclass(frozen=True)
-class Exceeded:
-    """The value that says whether a loop would have had more steps than it may have."""
-
-    value: SSAValue
-    """i1[]."""
-    loops: str
-    """The nodes of the loops."""
-    together: ClassVar[type[Node]] = OrOp
-    """The operator that makes one value of those of two steps."""
-    nothing: ClassVar[int] = False
-    """The number of a step that does not take place."""
-
-
-@dataclass(frozen=True)
-class Extremes:
-    """The largest ones of indices, then those of `-1 - index`, and what they may be."""
-
-    value: SSAValue
-    """i64[2, places], where places is 1 or the size of the last dimension of the indices."""
-    ranges: Sequence[Indices]
-    together: ClassVar[type[Node]] = MaximumOp
-    """The operator that makes one value of those of two steps."""
-    nothing: ClassVar[int] = -(2**63)
-    """The number of a step that does not take place."""
-
-
 Differentiate: TypeAlias = Callable[[Block, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
 """
 A function that appends nodes to a block which compute the gradient of a number of the block with
 respect to some values, and returns the gradients.
 """
-Verdict: TypeAlias = Exceeded | Extremes
-"""A value by which whoever runs the program tells whether its results are valid."""
 
 
 class GraphBuilder:
@@ -121,6 +67,8 @@ class GraphBuilder:
         """The function that differentiates; None if nobody can."""
         self.indices: list[Indices] = []
         """The indices that nodes of the block take."""
+        self.unchecked: list[Indices] = []
+        """Indices that follow from symbols alone, which are known when these are bound."""
         self.counted: dict[SSAValue, Counted] = {}
         """Values with a dimension that is not used as a whole."""
         self.verdicts: list[Verdict] = []
@@ -177,6 +125,10 @@ class GraphBuilder:
             return self.add(folded)
         return self.add(node)
 
+    def folded(self, node: Node) -> Node | None:
+        """Returns the constant that `op` would make of a node; None if it would keep it."""
+        return self._fold(node)
+
     def add(self, node: Node) -> SSAValue:
         """Appends a node with one result."""
         self.block.add_op(node)
@@ -209,6 +161,10 @@ class GraphBuilder:
             return _retyped(owner, result)
         if isinstance(node, DequantizeOp):
             return None  # that it is quantized would be lost
+        if any(map(is_sizes, node.operands)) and (found := folded_sizes(node)) is not None:
+            return found
+        if any(is_symbolic(v.type) for v in (*node.operands, *node.results)):
+            return None  # perhaps when the symbols are bound
         if isinstance(node, BroadcastOp) and num_elements(shape(node.result)) > INLINE_ELEMENTS:
             return None  # repeats nothing in memory as it is; `known_array` sees through it
         sizes = [num_elements(shape(v)) for v in (*node.operands, *node.results)]
@@ -236,6 +192,12 @@ class GraphBuilder:
     def constant(self, array: np.ndarray) -> SSAValue:
         return self.add(make_constant(array))
 
+    def sizes(self, numbers: Sequence[int], shape: Sequence[int]) -> SSAValue:
+        """Returns integers of 64 bits, some of which may depend on symbols."""
+        found = np.empty(len(numbers), object)
+        found[:] = numbers
+        return self.add(sizes_node(found.reshape(shape), i64))
+
     def initializer(self, node: Node, name: str) -> SSAValue:
         """Appends the constant of an initializer."""
         value = self.add_constant(node)
@@ -254,19 +216,19 @@ class GraphBuilder:
         return self.splat(number, element(value), shape(value))
 
     def reshape(self, value: SSAValue, target: Sequence[int]) -> SSAValue:
-        if shape(value) == tuple(target):
+        if has_shape(value, target):
             return value
         return self.op(ReshapeOp, value, result=tensor_type(element(value), target))
 
     def broadcast(self, value: SSAValue, target: Sequence[int]) -> SSAValue:
-        if shape(value) == tuple(target):
+        if has_shape(value, target):
             return value
         return self.op(BroadcastOp, value, result=tensor_type(element(value), target))
 
     def broadcast_all(self, *values: SSAValue) -> list[SSAValue]:
         """Returns all values with their common shape under numpy's rules."""
         try:
-            target = np.broadcast_shapes(*(shape(v) for v in values))
+            target = broadcast_shape([shape(v) for v in values])
         except ValueError:
             found = ", ".join(str(v.type) for v in values)
             raise ValueError(
@@ -285,7 +247,7 @@ class GraphBuilder:
     def cast(self, value: SSAValue, target: Attribute, **properties: bool | str) -> SSAValue:
         if element(value) == target:
             return value
-        return self.op(CastOp, value, result=TensorType(target, shape(value)), **properties)
+        return self.op(CastOp, value, result=tensor_type(target, shape(value)), **properties)
 
     def transpose(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
         if list(permutation) == list(range(len(permutation))):
@@ -303,7 +265,7 @@ class GraphBuilder:
         strides: Sequence[int] | None = None,
     ) -> SSAValue:
         strides = [1] * len(starts) if strides is None else strides
-        if tuple(sizes) == shape(value) and all(s == 1 for s in strides):
+        if all(s == 1 for s in strides) and has_shape(value, sizes):
             return value
         return self.op(SliceOp, value, starts=starts, sizes=sizes, strides=strides)
 
@@ -356,10 +318,15 @@ def _retyped(constant: ConstantOp, target: TensorType) -> Node | None:
 def known_array(value: SSAValue) -> np.ndarray | None:
     """
     Returns the elements of a constant, or of a constant that is broadcast; None for other values.
+    Those that depend on symbols are decided.
     """
+    if is_sizes(value):
+        return numbers_of(value)
     if isinstance(value.owner, BroadcastOp):
         source = known_array(value.owner.input)
-        return None if source is None else np.broadcast_to(source, shape(value))
+        if source is None or is_symbolic(value.type):
+            return None
+        return np.broadcast_to(source, shape(value))
     return constant_of(value)
 
 
@@ -373,6 +340,12 @@ def python_number(array: np.ndarray) -> bool | float:
 
 def shape(value: SSAValue) -> tuple[int, ...]:
     return shape_of(value.type)
+
+
+def has_shape(value: SSAValue, target: Sequence[int]) -> bool:
+    """Returns whether a value has a shape."""
+    # without a look at sizes that depend on symbols, if the ranks say it
+    return len(shape(value)) == len(target) and shape(value) == tuple(target)
 
 
 def element(value: SSAValue) -> Attribute:

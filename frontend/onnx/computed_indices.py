@@ -20,7 +20,9 @@ from ...glow_dialects.glow.arithmetic import RemOp, SubOp
 from ...glow_dialects.glow.indexing import ArgExtreme, TopIndicesOp
 from ...glow_dialects.glow.logic import LessOp, SelectOp
 from ...glow_dialects.glow.reduction import ReduceSumOp
-from .builder import Extremes, GraphBuilder, Indices, known_array, shape, size
+from .builder import GraphBuilder, known_array, shape, size
+from .checked_values import Extremes, Indices
+from .known_sizes import follows_from_sizes
 
 _EXTREMES = "y[s, j] = max(i) (x[i, j] if s == 0 else -1 - x[i, j]) for s < 2"
 """The largest indices, then the largest ones of `-1 - index`, which never overflows."""
@@ -37,6 +39,9 @@ def computed_ranges(build: GraphBuilder, results: Collection[SSAValue]) -> list[
     found = [each for each in build.verdicts if isinstance(each, Extremes)]
     found = [each for each in found if each.value.owner.parent is build.block]
     checked = [each for each in build.indices if _is_checked(build, each, results)]
+    if build.block is build.graph:
+        build.unchecked += [each for each in checked if follows_from_sizes(each.value)]
+        checked = [each for each in checked if each not in build.unchecked]
     ranges: dict[tuple[SSAValue, int], list[Indices]] = {}
     for each in (part for whole in checked for part in _parts(build, whole)):
         ranges.setdefault((each.value, len(each.low)), []).append(each)

@@ -23,7 +23,8 @@ from ...glow_dialects.glow.reduction import ReduceSumOp
 from ...glow_dialects.glow.selection import NonzeroPlacesOp
 from ...glow_dialects.glow.shape import BroadcastOp, ConcatOp, ReshapeOp
 from ...glow_dialects.glow.structured import Structured
-from .builder import Counted, GraphBuilder, known_array, rank, shape
+from .builder import GraphBuilder, known_array, rank, shape
+from .checked_values import Counted
 from .problems import SizeNeeded
 
 

@@ -14,7 +14,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from ...errors import CutNeededError, LoopNeededError, PartsNeededError, UnsupportedError
-from .builder import Counted, element, known_array, shape
+from .builder import element, known_array, shape
+from .checked_values import Counted
 from .element_types import onnx_code
 from .load import Model
 from .order import live_nodes, sort_nodes, used_names

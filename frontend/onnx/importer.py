@@ -11,7 +11,6 @@ import onnx
 from onnx import GraphProto, TensorProto
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
     ModuleOp,
@@ -25,11 +24,12 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...errors import ModelError, UnsupportedError, ValuesNeededError
-from ...glow_dialects.operator import text_of
+from ...glow_dialects.operator import text_of, to_attribute
 from ...wording import free_name
 from . import ops  # noqa: F401  (registers the converters)
 from .bodies import erase_dead
-from .builder import Counted, Differentiate, Exceeded, Extremes, GraphBuilder, Indices
+from .builder import Differentiate, GraphBuilder
+from .checked_values import Counted, Exceeded, Extremes, Indices
 from .computed_indices import computed_ranges
 from .cut import cut
 from .functions import Functions
@@ -57,6 +57,7 @@ def import_onnx(
     values: Mapping[str, np.ndarray] | None = None,
     parameters: bool = False,
     differentiate: Differentiate | None = None,
+    unchecked: list[Indices] | None = None,
 ) -> ModuleOp:
     """
     Returns a module with the model's graph as `func.func @main`.
@@ -71,7 +72,8 @@ def import_onnx(
     more than `max_elements` elements. The paths of files of external data are added to `external`.
     `values` of some inputs, which have their types, are constants in the graph; the inputs stay,
     without users. With `parameters`, initializers of floats that have a dimension are not folded
-    and have ONNX's names as `glow.name`. `differentiate` makes the nodes of gradients.
+    and have ONNX's names as `glow.name`. `differentiate` makes the nodes of gradients. Indices that
+    symbols decide are added to `unchecked`.
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect:
@@ -91,13 +93,7 @@ def import_onnx(
     builder.parameters = set() if parameters else None
     builder.differentiate = differentiate
     weights = WeightReader(loaded, max_elements)
-    scope = Scope(builder, weights, declared_types([*graph.value_info, *graph.output]))
-    scope.initializers = _initializers(loaded.initializers)
-    scope.values = dict.fromkeys(types)
-    for name, value in zip((n for n, t in types.items() if t is not None), block.args, strict=True):
-        scope.define(name, value)
-    for name, array in (values or {}).items():
-        scope.define(name, builder.constant(array))
+    scope = _outermost(builder, weights, loaded, types, values or {})
     converter = GraphConverter(builder, weights, Functions(loaded.proto.functions))
     _convert_graph(converter, graph, scope, loaded.opsets, problems)
     if converter.undecided:
@@ -108,7 +104,30 @@ def import_onnx(
     results = [found for o in graph.output for found in _outputs(scope, o.name, loaded.flattened)]
     if external is not None:
         external |= weights.external
-    return _module(graph, list(types), block, results, builder)
+    module = _module(graph, list(types), block, results, builder)
+    if unchecked is not None:
+        unchecked += builder.unchecked
+    return module
+
+
+def _outermost(
+    builder: GraphBuilder,
+    weights: WeightReader,
+    loaded: Model,
+    types: Types,
+    values: Mapping[str, np.ndarray],
+) -> Scope:
+    """Returns the scope of the graph, with its inputs and the `values` of some of them."""
+    graph = loaded.proto.graph
+    scope = Scope(builder, weights, declared_types([*graph.value_info, *graph.output]))
+    scope.initializers = _initializers(loaded.initializers)
+    scope.values = dict.fromkeys(types)
+    typed = (name for name, t in types.items() if t is not None)
+    for name, value in zip(typed, builder.graph.args, strict=True):
+        scope.define(name, value)
+    for name, array in values.items():
+        scope.define(name, builder.constant(array))
+    return scope
 
 
 def _initializers(tensors: Sequence[TensorProto]) -> dict[str, TensorProto]:
@@ -282,8 +301,8 @@ def _with_ranges(
 
 def _range_attribute(of: Indices) -> DictionaryAttr:
     entries: dict[str, Attribute] = {
-        "low": DenseArrayBase.from_list(i64, list(of.low)),
-        "high": DenseArrayBase.from_list(i64, list(of.high)),
+        "low": to_attribute(of.low),
+        "high": to_attribute(of.high),
         "user": StringAttr(of.user),
     }
     if of.total is not None:

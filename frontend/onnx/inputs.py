@@ -8,6 +8,8 @@ from onnx import GraphProto, TensorProto, TensorShapeProto, ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 
 from ...errors import ModelError
+from ...glow_dialects.elements import tensor_type
+from ...glow_dialects.extents import Extent
 from ...wording import did_you_mean, free_name
 from .element_types import check_shape, element_of_onnx
 from .problems import Unsupported, some
@@ -101,7 +103,7 @@ def _input_type(value: ValueInfoProto, shape: list[int], max_elements: int) -> T
     if not tensor.HasField("shape"):
         raise Unsupported(f"{what} has no shape, not even a number of dimensions")
     check_shape(shape, what, max_elements)
-    return TensorType(element, shape)
+    return tensor_type(element, shape)
 
 
 def check_symbols(inputs: Sequence[ValueInfoProto], symbols: Mapping[str, int]) -> None:
@@ -128,5 +130,7 @@ def check_symbols(inputs: Sequence[ValueInfoProto], symbols: Mapping[str, int]) 
             f"{options}, or in Python symbols={{{values}}}"
         )
     for symbol, size in symbols.items():
+        if isinstance(size, Extent):
+            continue
         if not isinstance(size, int) or isinstance(size, bool) or size < 0:
             raise ModelError(f"expected a size of at least 0 for symbol {symbol}, found {size!r}")

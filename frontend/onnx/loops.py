@@ -20,7 +20,8 @@ from ...glow_dialects.glow.arithmetic import MinimumOp
 from ...glow_dialects.glow.logic import LessOp
 from ...glow_dialects.glow.shape import ReshapeOp
 from .bodies import ConvertedBody, add_loop, known_true
-from .builder import Counted, Exceeded, known_array
+from .builder import known_array
+from .checked_values import Counted, Exceeded
 from .known_steps import known_steps
 from .node import OnnxNode, not_constant
 from .problems import Reported, SeparateSteps, SizeNeeded, Unsupported

@@ -14,8 +14,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, SSAValue
 
 from ...errors import ModelError
+from ...glow_dialects.extents import Extent
 from ...table import Table
 from .builder import GraphBuilder, element, known_array, python_number, shape, size
+from .known_sizes import is_sizes, sizes_of
 from .problems import Computed, NotConstant, Unsupported
 from .weights import WeightReader
 
@@ -144,15 +146,27 @@ class OnnxNode:
 
     def known_ints(self, index: int) -> list[int] | None:
         """Returns the elements of a constant integer input as a list; None if it is absent."""
-        array = self.known(index)
+        value = self.optional(index)
+        array = sizes_of(value) if value is not None and is_sizes(value) else self.known(index)
         if array is None:
             return None
-        if array.ndim > 1 or array.dtype.kind not in "iu":
+        if array.ndim > 1 or array.dtype.kind not in "iuO":
             raise ModelError(
                 f"expected input {self.input_name(index)!r} to be a list of integers, "
                 f"found {self.input(index).type}"
             )
-        return [int(v) for v in array.reshape(-1)]
+        return [v if isinstance(v, Extent) else int(v) for v in array.reshape(-1)]  # pyright: ignore
+
+    def known_size(self, index: int) -> Any:
+        """
+        Returns the only element of a constant input as `known_number`, or as a size that depends on
+        symbols.
+        """
+        value = self.input(index)
+        if not is_sizes(value) or size(value) != 1:
+            return self.known_number(index)
+        found = sizes_of(value)
+        return None if found is None else found.reshape(-1)[0]
 
     def known_number(self, index: int) -> Any:
         """Returns the only element of a constant input as a Python number; None if it is absent."""

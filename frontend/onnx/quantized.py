@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, TensorType, f32
+from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import Attribute, SSAValue
 
 from ...errors import ModelError
-from ...glow_dialects.elements import is_float, is_minifloat
+from ...glow_dialects.elements import is_float, is_minifloat, tensor_type
 from ...glow_dialects.glow.activation import ClipOp
 from ...glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, RoundEvenOp, SubOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, StorageCastOp
@@ -63,7 +63,7 @@ def dequantized(build: GraphBuilder, x: SSAValue, by: Parameters) -> SSAValue:
     quantized = quantized_type(element(x), element(by.scale), shape(x), by)
     if quantized is not None:
         source = storage_cast(build, x, quantized)
-        result = TensorType(quantized.expressed, shape(x))
+        result = tensor_type(quantized.expressed, shape(x))
         return build.op(DequantizeOp, source, result=result)
     scale, zero_point = _aligned(build, by.scale, by, x), by.zero_point
     real = build.cast(x, f32)
@@ -94,7 +94,7 @@ def quantized(
         raise Unsupported(f"quantization to {target}")
     static = quantized_type(target, element(x), shape(x), by)
     if static is not None:
-        result = build.op(QuantizeOp, x, result=TensorType(static, shape(x)))
+        result = build.op(QuantizeOp, x, result=tensor_type(static, shape(x)))
         return storage_cast(build, result, target)
     scale = build.cast(_aligned(build, by.scale, by, x), f32)
     rounded = build.op(RoundEvenOp, build.op(DivOp, build.cast(x, f32), scale))
@@ -129,7 +129,7 @@ def storage_cast(build: GraphBuilder, x: SSAValue, target: Attribute) -> SSAValu
         return x
     if isinstance(x.owner, StorageCastOp) and element(x.owner.input) == target:
         return x.owner.input
-    return build.op(StorageCastOp, x, result=TensorType(target, shape(x)))
+    return build.op(StorageCastOp, x, result=tensor_type(target, shape(x)))
 
 
 def quantized_type(

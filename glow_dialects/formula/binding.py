@@ -8,7 +8,8 @@ from typing import NoReturn
 from xdsl.ir import Attribute
 
 from ..elements import compute_type, is_float
-from ..extents import Extent, bounds, greatest, least
+from ..extents import Extent, bounds
+from ..extremes import greatest, least
 from ..operator import element_of
 from . import typing
 from .indices import (

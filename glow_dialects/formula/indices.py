@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn, TypeAlias
 
-from ..extents import greatest
+from ..extremes import greatest
 from .problem import FormulaError
 from .statement import Affine, Loop
 from .syntax import Call, ElementAccess, Equation, Expression, Formula, Index, Name, parts_of

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from xdsl.ir import Attribute
 
 from ..elements import stored_values
-from ..extents import greatest, least
+from ..extremes import greatest, least
 from ..scalar import Primitive
 from .statement import (
     Affine,

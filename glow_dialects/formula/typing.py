@@ -27,7 +27,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ..elements import compute_type, is_float, is_integer
-from ..extents import Extent, greatest, least
+from ..extents import Extent
+from ..extremes import greatest, least
 from ..integers import u8, u16, u32, u64
 from ..scalar import Primitive
 from .statement import Apply, Constant, Convert, IndexOp, NumberKind, Term, Type

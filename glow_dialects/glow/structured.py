@@ -19,6 +19,7 @@ from ..operator import (
     expect_rank,
     with_shape,
 )
+from ..size_decisions import Decisions, decisions_in_use
 from ..syntax import PerDimension
 from .base import Node
 
@@ -93,7 +94,8 @@ class Structured(Node, abc.ABC):
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         results = call.results if cls.DECLARES_RESULT else ()
-        return (_result(cls, call.operands, results, _sorted(call.properties)),)
+        properties = _sorted(call.properties)
+        return (_result(cls, call.operands, results, properties, decisions_in_use()),)
 
     @classmethod
     def statement(cls, call: Call) -> Statement:
@@ -101,7 +103,8 @@ class Structured(Node, abc.ABC):
         Returns the statement of the formula for a call. Raises FormulaError, which shows the place
         in it.
         """
-        return _statement(cls, call.operands, call.results, _sorted(call.properties))
+        properties = _sorted(call.properties)
+        return _statement(cls, call.operands, call.results, properties, decisions_in_use())
 
     @classmethod
     def bound(cls, call: Call) -> Statement:
@@ -134,7 +137,9 @@ def _statement(
     operands: tuple[Attribute, ...],
     results: tuple[Attribute, ...],
     properties: _Properties,
+    decisions: Decisions | None,
 ) -> Statement:
+    # what is found with some decisions holds for them only, which the key of the cache says
     return operator.bound(Call(operator, operands, results, dict(properties)))
 
 
@@ -144,6 +149,7 @@ def _result(
     operands: tuple[Attribute, ...],
     results: tuple[Attribute, ...],
     properties: _Properties,
+    decisions: Decisions | None,
 ) -> TensorType:
     # see `bound`
     from ..formula.problem import FormulaError

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -20,8 +21,10 @@ from xdsl.rewriter import Rewriter
 from ...errors import GlowError
 from ...glow_dialects.dims import DimsAttr, is_symbolic, sizes_at, symbols_in
 from ...glow_dialects.extents import Extent, Size
+from ...glow_dialects.glow.constant import SizesOp
 from ...glow_dialects.operator import element_of, shape_of, to_attribute, with_shape
 from ...glow_dialects.symbol import Symbol
+from ...semantics.arrays import make_constant, numpy_dtype
 from ...wording import did_you_mean
 from ..levels import GRAPH
 from ..visited_operation import each
@@ -65,6 +68,9 @@ def _bind(op: Operation, sizes: Mapping[str, int]) -> None:
     for name, attribute in op.properties.items():
         if isinstance(attribute, DimsAttr):
             op.properties[name] = to_attribute(sizes_at(attribute.data, sizes))
+    if isinstance(op, SizesOp) and not isinstance(op.values, DimsAttr):
+        _make_constant(op)
+        return
     for value in op.results:
         _bind_value(value, sizes)
     for region in op.regions:
@@ -72,10 +78,40 @@ def _bind(op: Operation, sizes: Mapping[str, int]) -> None:
             for argument in block.args:
                 _bind_value(argument, sizes)
     if isinstance(op, FuncOp):
-        types = op.function_type
-        op.properties["function_type"] = FunctionType.from_lists(
-            [_bound(t, sizes) for t in types.inputs], [_bound(t, sizes) for t in types.outputs]
-        )
+        _bind_function(op, sizes)
+
+
+def _bind_function(function: FuncOp, sizes: Mapping[str, int]) -> None:
+    for name in ("arg_attrs", "res_attrs"):
+        if name in function.properties:
+            function.properties[name] = _bound_attribute(function.properties[name], sizes)
+    types = function.function_type
+    function.properties["function_type"] = FunctionType.from_lists(
+        [_bound(t, sizes) for t in types.inputs], [_bound(t, sizes) for t in types.outputs]
+    )
+
+
+def _make_constant(op: SizesOp) -> None:
+    """Replaces integers none of which depends on symbols any more."""
+    t = op.result.type
+    array = np.array(op.call.ints("values"), numpy_dtype(element_of(t))).reshape(shape_of(t))
+    constant = make_constant(array, element=element_of(t))
+    constant.result.name_hint = op.result.name_hint
+    Rewriter.replace_op(op, constant)
+
+
+def _bound_attribute(attribute: Attribute, sizes: Mapping[str, int]) -> Attribute:
+    """Returns an attribute with sizes of symbols in it, such as those of ranges of indices."""
+    match attribute:
+        case DimsAttr():
+            return to_attribute(sizes_at(attribute.data, sizes))
+        case ArrayAttr():
+            return ArrayAttr([_bound_attribute(each, sizes) for each in attribute])
+        case DictionaryAttr():
+            entries = attribute.data.items()
+            return DictionaryAttr({name: _bound_attribute(each, sizes) for name, each in entries})
+        case _:
+            return attribute
 
 
 def _bind_value(value: SSAValue, sizes: Mapping[str, int]) -> None:

@@ -25,7 +25,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError, at_operation
-from ...glow_dialects.dims import is_symbolic
+from ...glow_dialects.dims import DimsAttr, is_symbolic
 from ...glow_dialects.elements import num_elements, storage_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
@@ -183,8 +183,10 @@ def attempt(
 
 
 def has_symbols(op: Operation) -> bool:
-    """Returns whether types of operands or results have sizes that depend on symbols."""
-    return any(is_symbolic(value.type) for value in (*op.operands, *op.results))
+    """Returns whether types of operands or results, or properties, depend on symbols."""
+    if any(is_symbolic(value.type) for value in (*op.operands, *op.results)):
+        return True
+    return any(isinstance(value, DimsAttr) for value in op.properties.values())
 
 
 def expect_static(function: FuncOp) -> None:

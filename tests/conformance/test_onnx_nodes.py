@@ -8,17 +8,22 @@ model. Anything else, above all a wrong result, is a failure. How many pass may 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
 from glow import onnx_backend
-from glow.errors import UnsupportedError
+from glow.errors import GlowError, UnsupportedError
+from glow.frontend.onnx import LoadedModel, load_onnx
+from glow.graph_with_symbols import GraphWithSymbols
+from glow.loading import load_model
 from glow.tests.conformance import suite
-from onnx import TensorProto, numpy_helper
+from glow.tests.support.graph_text import without_numbers
+from onnx import ModelProto, TensorProto, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
+from xdsl.utils.exceptions import VerifyException
 
 pytestmark = pytest.mark.slow
 
@@ -109,6 +114,53 @@ def test_a_sample_of_the_suite_with_machine_code(rng: np.random.Generator) -> No
     results = [suite.run_case(name) for name in drawn]
     print(suite.table(results))
     assert not suite.deviations(results, suite.read_expected())
+
+
+def with_symbols(model: ModelProto) -> tuple[ModelProto, dict[str, int]]:
+    """Returns a model with a symbol for each dimension of its inputs, and their sizes."""
+    made, sizes = ModelProto(), dict[str, int]()
+    made.CopyFrom(model)
+    del made.graph.value_info[:]
+    constants = {tensor.name for tensor in made.graph.initializer}
+    for i, value in enumerate(made.graph.input):
+        for d, dim in enumerate(value.type.tensor_type.shape.dim):
+            if value.name not in constants and dim.dim_value:
+                sizes[f"i{i}d{d}"] = dim.dim_value
+                dim.dim_param = f"i{i}d{d}"
+    for value in made.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    return made, sizes
+
+
+def imported_text(model: LoadedModel, sizes: Mapping[str, int]) -> str | None:
+    """Returns the graph of a model for some sizes as text; None for an error."""
+    try:
+        return without_numbers(load_model(model, sizes))
+    except (GlowError, VerifyException):
+        return None
+
+
+def test_imports_with_symbols_are_those_of_their_sizes(
+    cases: list[Any], rng: np.random.Generator
+) -> None:
+    """One in 16 models is drawn. A graph with symbols is for no sizes or the right one."""
+    equal = 0
+    for case in cases:
+        if rng.integers(16):
+            continue
+        model, sizes = with_symbols(case.model)
+        loaded = load_onnx(model) if sizes else None
+        if loaded is None or imported_text(loaded, sizes) is None:
+            continue
+        try:
+            graph = GraphWithSymbols(loaded, sizes, 2**31)
+        except Exception:  # some operators need numbers
+            continue
+        for other in (sizes, {s: n + 1 for s, n in sizes.items()}):
+            if (found := graph.at(other)) is not None:
+                assert without_numbers(found) == imported_text(loaded, other), case.name
+                equal += 1
+    assert equal > 60
 
 
 def test_deviations_are_noticed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from glow.context import make_context
@@ -32,3 +33,8 @@ def run(pipeline: str, module: ModuleOp) -> ModuleOp:
 def count(module: ModuleOp) -> Counter[str]:
     """Returns how many operations of each name there are."""
     return Counter(op.name for op in module.walk())
+
+
+def without_numbers(module: ModuleOp) -> str:
+    """Returns a module as text, without the numbers of constants in memory."""
+    return re.sub(r"(memory:[^\"]*)#\d+", r"\1", str(module))

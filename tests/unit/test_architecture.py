@@ -61,6 +61,7 @@ ALLOWED = {
     "loading": {
         *("frontend", "glow_dialects", "interface", "model_forms", "passes", "parsing", "runtime"),
     },
+    "graph_with_symbols": {"frontend", "glow_dialects", "loading", "passes", "runtime"},
     "model_forms": set(),
     "models": {"interface", "passes", "runtime"},
     "generation": {"models"},
@@ -72,8 +73,8 @@ ALLOWED = {
         *("passes", "runtime"),
     },
     "cold_compilation": {
-        *("compilation_request", "frontend", "interface", "loading", "model_forms", "models"),
-        *("passes", "runtime"),
+        *("compilation_request", "frontend", "graph_with_symbols", "interface", "loading"),
+        *("model_forms", "models", "passes", "runtime"),
     },
     "compiler": {
         *("compilation", "compilation_request", "interface", "model_forms", "models", "runtime"),

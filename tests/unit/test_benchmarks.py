@@ -302,7 +302,7 @@ def test_make_bench_runs_all_benchmarks() -> None:
         ["make", "--dry-run", "bench", "PYTHON=python3"], capture_output=True, text=True, cwd=ROOT
     ).stdout
     parts = ("run", "kernels", "compile_time", "quantized", "host examples/", "scaling", "trees")
-    for part in (*parts, "bags"):
+    for part in (*parts, "bags", "narrow_weights"):
         assert f"-m glow.benchmarks.{part}" in printed
     assert "--no-winograd" in printed
 
@@ -329,6 +329,15 @@ def test_bags(run: Run) -> None:
     )
     rows = [line.split()[:3] for line in printed.splitlines()[2:]]
     assert rows == [[bits, "6", where] for bits in ("4", "8", "32") for where in ("table", "cache")]
+
+
+def test_narrow_weights(run: Run) -> None:
+    printed = run(
+        *("glow.benchmarks.narrow_weights", "--size", "64", "--group", "32", "--matrices", "2"),
+        *("--threads", "1", "--seconds", "0.01"),
+    )
+    rows = [line.split()[:2] for line in printed.splitlines()[1:]]
+    assert rows == [["f32", "1"], ["u8", "1"], ["u4", "1"]]
 
 
 def test_host(run: Run) -> None:

@@ -7,6 +7,8 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
+from ....glow_dialects.extents import Extent
+from ....glow_dialects.glow.arithmetic import AddOp
 from ....semantics.arrays import numpy_dtype
 from ..builder import element, known_array, python_number, rank, shape, size
 from ..element_types import check_shape, element_of_onnx
@@ -53,23 +55,38 @@ def identity(node: OnnxNode) -> SSAValue:
 def shape_of(node: OnnxNode) -> SSAValue:
     x = node.input(0)
     part = shape(x)[slice(node.attr("start", 0), node.attr("end"))]
-    return node.build.constant(np.array(part, np.int64))
+    return node.build.sizes(part, [len(part)])
 
 
 @converter("Size")
 def size_of(node: OnnxNode) -> SSAValue:
-    return node.build.constant(np.array(size(node.input(0)), np.int64))
+    return node.build.sizes([size(node.input(0))], [])
 
 
 @converter("Range")
 def range_of_numbers(node: OnnxNode) -> SSAValue:
-    start, limit, delta = (node.known_number(i) for i in range(3))
+    start, limit, delta = (node.known_size(i) for i in range(3))
     if delta == 0:
         raise ModelError("expected a delta other than 0")
+    if isinstance(limit - start, Extent) and delta == 1:
+        return _integers(node, start, limit)
+    start, limit, delta = (node.known_number(i) for i in range(3))
     dtype = numpy_dtype(element(node.input(0)))
     count = max(0, int(np.ceil((limit - start) / delta)))
     check_shape([count], "result", node.build.max_elements)
     return node.build.constant((start + np.arange(count) * delta).astype(dtype))
+
+
+def _integers(node: OnnxNode, start: int, limit: int) -> SSAValue:
+    """Returns the integers from `start` to below `limit`, one of which depends on symbols."""
+    build, whole = node.build, element(node.input(0))
+    count = max(0, limit - start)
+    check_shape([count], "result", build.max_elements)
+    numbers = build.formula("y[i] = i", shape=[count], element=whole)
+    if start == 0:
+        return numbers
+    first = build.cast(build.sizes([start], [1]), whole)
+    return build.elementwise(AddOp, numbers, first)
 
 
 @converter("EyeLike")

@@ -47,21 +47,23 @@ def _slice(
     first, sizes, strides = [0] * rank(x), list(shape(x)), [1] * rank(x)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         d = normal_axis(axis, rank(x))
-        picked = _picked(start, end, step, shape(x)[d])
-        first[d], sizes[d] = (picked.start, len(picked)) if picked else (0, 0)
-        strides[d] = step if len(picked) > 1 else 1
+        start, count = _picked(start, end, step, shape(x)[d])
+        first[d], sizes[d] = (start, count) if count else (0, 0)
+        strides[d] = step if step == 1 or count > 1 else 1
     return node.build.slice(x, first, sizes, strides)
 
 
-def _picked(start: int, end: int, step: int, size: int) -> range:
+def _picked(start: int, end: int, step: int, size: int) -> tuple[int, int]:
     """
-    Returns the indices of a slice. Unlike Python, ONNX clamps the start of a backward slice to 0
-    and more.
+    Returns the first index of a slice, and how many there are. Unlike Python, ONNX clamps the start
+    of a backward slice to 0 and more.
     """
     start, end = (bound + size if bound < 0 else bound for bound in (start, end))
     if step > 0:
-        return range(min(max(start, 0), size), min(max(end, 0), size), step)
-    return range(min(max(start, 0), size - 1), min(max(end, -1), size - 1), step)
+        start, end = min(max(start, 0), size), min(max(end, 0), size)
+    else:
+        start, end = min(max(start, 0), size - 1), min(max(end, -1), size - 1)
+    return start, max(0, -(-abs(end - start) // abs(step)) if (end > start) == (step > 0) else 0)
 
 
 @converter("Gather")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
@@ -13,7 +12,8 @@ from ....glow_dialects.glow.activation import ClipOp
 from ....glow_dialects.glow.arithmetic import AddOp, MaximumOp, MinimumOp
 from ....glow_dialects.glow.logic import CastOp, LessOp, SelectOp
 from ....glow_dialects.glow.shape import BroadcastOp, ReshapeOp, TransposeOp
-from ..builder import GraphBuilder, Indices, element, known_array
+from ..builder import GraphBuilder, element, known_array
+from ..checked_values import Indices
 from ..node import OnnxNode
 
 
@@ -46,13 +46,7 @@ def expect_range(
     value = node.input(index)
     known = known_array(value)
     if known is not None:
-        if np.any((known < np.array(low)) | (known > np.array(high))):
-            first, last = (b[0] if len(b) == 1 else list(b) for b in (low, high))
-            raise ModelError(f"expected indices in {first} to {last}, found {known.tolist()}")
-        if total is not None and known.sum() != total:
-            raise ModelError(f"expected lengths with the sum {total}, found {known.sum()}")
-        if ascending and (np.diff(known) < 0).any():
-            raise ModelError(f"expected offsets that do not decrease, found {known.tolist()}")
+        Indices(value, low, high, node.name, total, ascending).expect(known)
         return
     while isinstance(owner := value.owner, CastOp) or (
         len(low) == 1 and isinstance(owner, _ANYWHERE)
@@ -73,7 +67,7 @@ def counted_from_front(build: GraphBuilder, indices: SSAValue, size: int | SSAVa
     """
     Returns indices into a dimension (or dimensions, as a value) of which negative ones count back.
     """
-    ends = build.splat_like(size, indices) if isinstance(size, int) else size
+    ends = size if isinstance(size, SSAValue) else build.splat_like(int(size), indices)
     negative = build.op(LessOp, indices, build.splat_like(0, indices))
     return build.op(SelectOp, negative, build.op(AddOp, indices, ends), indices)
 
@@ -81,7 +75,7 @@ def counted_from_front(build: GraphBuilder, indices: SSAValue, size: int | SSAVa
 def limited(build: GraphBuilder, indices: SSAValue, size: int | SSAValue) -> SSAValue:
     """Returns the same, clamped to what the dimension has."""
     found = counted_from_front(build, indices, size)
-    if isinstance(size, int):
-        return build.op(ClipOp, found, min=0, max=max(0, size - 1))
+    if not isinstance(size, SSAValue):
+        return build.op(ClipOp, found, min=0, max=max(0, int(size) - 1))
     last = build.with_number(AddOp, size, -1)
     return build.op(MinimumOp, build.op(MaximumOp, found, build.splat_like(0, found)), last)

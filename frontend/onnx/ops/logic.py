@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import IntegerType, TensorType, i1
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.elements import (
@@ -12,6 +12,7 @@ from ....glow_dialects.elements import (
     is_minifloat,
     is_narrow_storage,
     is_unsigned,
+    tensor_type,
 )
 from ....glow_dialects.glow import logic as g
 from ....glow_dialects.glow.arithmetic import AbsOp
@@ -110,7 +111,7 @@ def bit_cast(node: OnnxNode) -> SSAValue:
         return node.build.cast(x, target)
     if element(x) == target:
         return x
-    result = TensorType(target, shape(x))
+    result = tensor_type(target, shape(x))
     narrow = [is_narrow_storage(e) for e in (element(x), target)]
     if all(narrow):
         return node.build.cast(x, target)

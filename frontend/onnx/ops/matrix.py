@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.arithmetic import AddOp, MulOp
 from ....glow_dialects.glow.matrix import DeterminantOp, FullyConnectedOp, MatMulOp
 from ..builder import GraphBuilder, element, rank, shape
+from ..known_sizes import broadcast_shape
 from ..node import OnnxNode, converter
 from ..problems import Unsupported
 
@@ -50,7 +50,7 @@ def _batched(build: GraphBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
         flat = build.reshape(a, [prod(batch_a) * rows, inner])
         return build.reshape(build.op(MatMulOp, flat, b), [*batch_a, rows, columns])
     try:
-        batch = np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
+        batch = broadcast_shape([batch_a, batch_b])
     except ValueError:
         raise ModelError(
             f"expected leading dimensions that broadcast to each other, found {a.type} and {b.type}"

@@ -49,7 +49,7 @@ def _cut(build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[in
     starts = [max(0, -p) for p in low]
     ends = [d - max(0, -p) for d, p in zip(shape(x), high, strict=True)]
     kept = [e - s for s, e in zip(starts, ends, strict=True)]
-    if min(kept, default=0) < 0:
+    if any(size < 0 for size in kept):
         raise ModelError(f"expected pads that leave elements of {x.type}, found {[*low, *high]}")
     return build.slice(x, starts, kept)
 

@@ -63,7 +63,7 @@ def resize(node: OnnxNode) -> SSAValue:
     old = [shape(x)[a] for a in axes]
     if 0 in old:
         raise ModelError(f"expected an input with elements, found {x.type}")
-    scales = [np.float32(new) / np.float32(size) for new, size in zip(sizes, old, strict=True)]
+    scales = [_scale(new, size) for new, size in zip(sizes, old, strict=True)]
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if policy != "stretch":
         if policy not in _POLICIES:
@@ -74,6 +74,10 @@ def resize(node: OnnxNode) -> SSAValue:
     return _resized(node, x, axes, sizes, scales, how)
 
 
+def _scale(new: int, old: int) -> np.float32:
+    return np.float32(1) if new == old else np.float32(new) / np.float32(old)
+
+
 def _floats(node: OnnxNode, index: int) -> list[float]:
     array = node.known(index)
     if array is None or not array.size:
@@ -82,7 +86,7 @@ def _floats(node: OnnxNode, index: int) -> list[float]:
 
 
 def _expect_each(values: Sequence[float], axes: Sequence[int], what: str) -> None:
-    if len(values) != len(axes) or min(values, default=1) <= 0:
+    if len(values) != len(axes) or any(v <= 0 for v in values):
         raise ModelError(f"expected {counted(len(axes), what)} above 0, found {list(values)}")
 
 

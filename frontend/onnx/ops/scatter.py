@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -35,9 +36,9 @@ def _scattered(
     return build.reshape(build.op(ScatterOp, *flat, reduction=reduction), shape(data))
 
 
-def _constant(build: GraphBuilder, numbers: np.ndarray, like: SSAValue) -> SSAValue:
+def _constant(build: GraphBuilder, numbers: Sequence[int], like: SSAValue) -> SSAValue:
     """Returns whole numbers as indices, broadcast to the shape of others."""
-    return build.broadcast(build.constant(numbers.astype(np.int64)), shape(like))
+    return build.broadcast(build.sizes(numbers, [len(numbers)]), shape(like))
 
 
 @converter("ScatterElements", "Scatter")
@@ -85,8 +86,8 @@ def row_numbers(build: GraphBuilder, indices: SSAValue, sizes: tuple[int, ...]) 
     Returns the number of each row, whose indices in dimensions of some sizes stand beside each
     other.
     """
-    ends = _constant(build, np.array(sizes, np.int64), indices)
-    strides = _constant(build, np.array(row_major_strides(sizes), np.int64), indices)
+    ends = _constant(build, sizes, indices)
+    strides = _constant(build, row_major_strides(sizes), indices)
     steps = build.op(MulOp, limited(build, indices, ends), strides)
     return build.op(ReduceSumOp, steps, axes=[rank(indices) - 1], keep_dims=False)
 

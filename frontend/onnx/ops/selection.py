@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
@@ -49,7 +51,7 @@ def gather_nd(node: OnnxNode) -> SSAValue:
         begin = build.broadcast(build.constant(first), shape(places))
         places = build.op(AddOp, places, begin)
     rest = outer[batch + depth :]
-    rows = build.reshape(data, [int(np.prod(outer[: batch + depth])), *rest])
+    rows = build.reshape(data, [prod(outer[: batch + depth]), *rest])
     return build.op(GatherOp, rows, places, axis=0)
 
 

@@ -27,7 +27,7 @@ def reshape(node: OnnxNode) -> SSAValue:
         if i >= rank(x):
             raise ModelError(f"expected a shape that fits {x.type}, found {wanted}")
         target[i] = shape(x)[i]
-    if target.count(-1) > 1 or min(target, default=0) < -1:
+    if target.count(-1) > 1 or any(size < -1 for size in target):
         raise ModelError(f"expected at most one -1 and otherwise sizes, found shape {wanted}")
     if -1 in target:
         # a size that is kept tells nothing about the others, though it be 0
@@ -100,7 +100,7 @@ def split(node: OnnxNode) -> list[SSAValue]:
     sizes = node.ints("split") if node.has("split") else node.known_ints(1)
     if sizes is None:
         sizes = _equal_parts(total, node.attr("num_outputs") or len(node.proto.output))
-    if sum(sizes) != total or len(sizes) != len(node.proto.output) or min(sizes) < 0:
+    if sum(sizes) != total or len(sizes) != len(node.proto.output) or any(s < 0 for s in sizes):
         raise ModelError(
             f"expected {counted(len(node.proto.output), 'part')} with {counted(total, 'element')} "
             f"in all, found {sizes}"
@@ -138,7 +138,7 @@ def tile(node: OnnxNode) -> SSAValue:
     """Converts repeats: each dimension becomes (repeats, size), and the repeats are broadcast."""
     x = node.input(0)
     repeats = node.known_ints(1) or []
-    if len(repeats) != rank(x) or min(repeats, default=0) < 0:
+    if len(repeats) != rank(x) or any(r < 0 for r in repeats):
         raise ModelError(f"expected {rank(x)} repeats of at least 0, found {repeats}")
     single = [d for size in shape(x) for d in (1, size)]
     repeated = [d for r, size in zip(repeats, shape(x), strict=True) for d in (r, size)]

@@ -148,7 +148,7 @@ class TileReduction:
         if tile.nest.range is not None and dim is tile.nest.range.dim:
             return self._in_range(tile.nest.range, tile, accumulators, body)
         if dim in tile.counts:
-            return self._limited(level, tile, points, accumulators, body)
+            return self._limited(level, tile, sums, accumulators, body)
         if level == len(self._loops) - 1:
             self._prefetch_next(tile, sums.points)
         step = schedule.step(dim)
@@ -165,7 +165,7 @@ class TileReduction:
         self,
         level: int,
         tile: Tile,
-        points: Sequence[Point],
+        sums: Sums,
         accumulators: Sequence[SSAValue],
         body: LoopBody,
     ) -> Sequence[SSAValue]:
@@ -185,7 +185,7 @@ class TileReduction:
             start = e.binary(arith.MinSIOp, e.index(number), e.index(dim.size - step))
             visited, until = (e.binary(arith.SubiOp, n, start) for n in (full, count))
             there = replace(tile.moved(dim, start), revisited=visited, until=until)
-            return self._reduced(level + 1, there, points, carried)
+            return self._reduced(level + 1, there, sums, carried)
 
         return e.loop_carrying_between(full, count, accumulators, last, step)
 

@@ -15,6 +15,7 @@
 %splat = glow.splat value 0.5 : tensor<4x4xf32>
 %splat_integer = glow.splat value -3 : tensor<2xi8>
 %splat_infinite = glow.splat {value = 0xfff0000000000000 : f64} : tensor<2xf32>
+%sizes = glow.sizes values [n, 2, 3 * n - 1 where n from 2 to 9] : tensor<1x3xi64>
 
 // CHECK:      builtin.module {
 // CHECK-NEXT:   %inline = glow.constant dense<{{\[\[}}1.500000e+00, -2.000000e+00], [3.000000e+00, 1.000000e-01{{\]\]}}> : tensor<2x2xf32>
@@ -28,6 +29,7 @@
 // CHECK-NEXT:   %splat = glow.splat value 0.5 : tensor<4x4xf32>
 // CHECK-NEXT:   %splat_integer = glow.splat value -3 : tensor<2xi8>
 // CHECK-NEXT:   %splat_infinite = glow.splat {value = 0xfff0000000000000 : f64} : tensor<2xf32>
+// CHECK-NEXT:   %sizes = glow.sizes values [n, 2, 3 * n - 1 where n from 2 to 9] : tensor<1x3xi64>
 // CHECK-NEXT: }
 
 // GENERIC: %inline = "glow.constant"() <{value = dense<{{\[\[}}1.500000e+00, -2.000000e+00], [3.000000e+00, 1.000000e-01{{\]\]}}> : tensor<2x2xf32>}> : () -> tensor<2x2xf32>

@@ -131,6 +131,21 @@
 
 // -----
 
+// CHECK: 'glow.sizes' op (%r): expected 2 values for tensor<2xi64>, found (n,)
+%r = glow.sizes values [n] : tensor<2xi64>
+
+// -----
+
+// CHECK: 'glow.sizes' op (%r): expected values that depend on symbols, found (1, 2); write a constant
+%r = glow.sizes values [1, 2] : tensor<2xi64>
+
+// -----
+
+// CHECK: 'glow.sizes' op (%r): expected integer elements, found tensor<1xf32>
+%r = glow.sizes values [n] : tensor<1xf32>
+
+// -----
+
 // CHECK: 'glow.splat' op (%r): expected float or integer elements, found index
 %r = glow.splat value 0.0 : index
 

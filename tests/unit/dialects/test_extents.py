@@ -13,10 +13,9 @@ from glow.glow_dialects.extents import (
     Size,
     UndecidedSizeError,
     bounds,
-    greatest,
-    least,
     symbol_size,
 )
+from glow.glow_dialects.extremes import greatest, least
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.parser import Parser

@@ -22,6 +22,7 @@ from glow.quantization.report import Report
 from glow.quantization.schemas import SCHEMAS
 from glow.tests.support.graph_text import run
 from glow.tests.support.seeds import shared_generator
+from glow.tests.support.small_models import graph as parsed
 from glow.tests.unit.quantization.image_networks import images, network
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -126,6 +127,39 @@ def test_dynamic_quantization_needs_no_profile():
     assert noise(module) > 30
     with pytest.raises(QuantizationError, match="needs a profile, or dynamic=true"):
         quantize(network(), None)
+
+
+def test_products_in_bodies(rng: np.random.Generator):
+    """A profile knows no values of bodies; what needs no profile is quantized there too."""
+    w = ", ".join(f"{x:.6f}" for x in rng.standard_normal(40))
+    text = f"""
+    func.func @main(%x: tensor<3x8xf32> {{glow.name = "x"}}, %c: tensor<i1> {{glow.name = "c"}})
+        -> (tensor<3x5xf32> {{glow.name = "y"}}) {{
+      %y = glow.if %c, %x : (tensor<i1>, tensor<3x8xf32>) -> tensor<3x5xf32> then {{
+      ^bb0(%t: tensor<3x8xf32>):
+        %w = glow.constant dense<[{w}]> : tensor<40xf32>
+        %r = glow.reshape %w : (tensor<40xf32>) -> tensor<8x5xf32>
+        %p = glow.matmul %t, %r : (tensor<3x8xf32>, tensor<8x5xf32>) -> tensor<3x5xf32>
+        glow.yield %p : tensor<3x5xf32>
+      }} else {{
+      ^bb0(%t: tensor<3x8xf32>):
+        %s = glow.slice %t starts [0, 3] sizes [3, 5] : (tensor<3x8xf32>) -> tensor<3x5xf32>
+        glow.yield %s : tensor<3x5xf32>
+      }}
+      func.return %y : tensor<3x5xf32>
+    }}"""
+    floats = parsed(text)
+    graph = optimized_graph(floats)
+    x = rng.standard_normal((3, 8)).astype(np.float32)
+    feeds = [{"x": x, "c": np.array(c)} for c in (True, False)]
+    profile = quantization.profile(graph, feeds, cache=False)
+    with pytest.raises(QuantizationError, match="p stays float: it is in the body of a branch"):
+        quantize(graph.clone(), profile)
+    report = quantize(graph, profile, Quantization(dynamic=True))
+    assert report.quantized == ["p"]
+    (found,) = glow.compile(graph, cache=False).run(None, feeds[0])
+    (want,) = glow.compile(floats, "interpreter").run(None, feeds[0])
+    assert 0 < np.abs(found - want).max() < 0.05 * np.abs(want).max()
 
 
 def test_another_batch_size(tmp_path: Path):

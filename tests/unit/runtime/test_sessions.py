@@ -226,3 +226,23 @@ def test_wrong_states_are_refused(states: dict[int, int], message: str):
     set_states(main_function(module), states)
     with pytest.raises(glow.GlowError, match=message):
         glow.compile(module).stages["instructions"]
+
+
+def test_memory_that_overlaps_in_part(rng: np.random.Generator):
+    """Inputs may share memory; an output shares it with nothing, in whatever order they lie."""
+    model = glow.compile(graph())
+    all_of = rng.standard_normal(60).astype(np.float32)
+
+    def at(start: int) -> np.ndarray:
+        return all_of[start : start + 6].reshape(2, 3)
+
+    for order in ([0, 0, 6, 12], [3, 0, 18, 12], [12, 12, 0, 6], [30, 24, 12, 18]):
+        x, y, one, two = map(at, order)
+        want = x + y, x - y
+        model.run_into([one, two], {"x": x, "y": y})
+        np.testing.assert_array_equal(one, want[0])
+        np.testing.assert_array_equal(two, want[1])
+    for order in ([0, 6, 11, 30], [20, 6, 11, 30], [0, 6, 20, 25], [0, 6, 25, 20], [31, 6, 12, 26]):
+        x, y, one, two = map(at, order)
+        with pytest.raises(glow.InputError, match="expected memory of its own, found that of"):
+            model.run_into([one, two], {"x": x, "y": y})
