@@ -109,16 +109,22 @@ class ClipOp(Unary):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        low, high = (_bound(call, n) for n in ("min", "max"))
+        low, high = clip_bounds(call)
         clipped = X if low is None else maximum(X, low)
         return clipped if high is None else minimum(clipped, high)
 
 
-def _bound(call: Call, name: str) -> int | float | None:
-    given, element = call.properties.get(name), call.element(0)
-    if given is None or not isinstance(element, IntegerType):
-        return None if given is None else to_python(given)
-    return min(max(to_python(given), lowest(element)), highest(element))
+def clip_bounds(call: Call) -> list[int | float | None]:
+    """Returns the bounds of a `glow.clip` as numbers of its type, None for an absent one."""
+    element = call.element(0)
+    found: list[int | float | None] = []
+    for name in ("min", "max"):
+        bound = call.properties.get(name)
+        number = None if bound is None else to_python(bound)
+        if number is not None and isinstance(element, IntegerType):
+            number = min(max(number, lowest(element)), highest(element))
+        found.append(number)
+    return found
 
 
 @irdl_op_definition

@@ -15,7 +15,6 @@ from ....glow_dialects.glow import logic as g
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.operator import element_of, shape_of
-from ....glow_dialects.python_values import to_python
 from ....semantics.arrays import constant_of, numpy_dtype
 from ..problems import Unsupported
 from .writer import Writer, code_of, exporter
@@ -138,8 +137,8 @@ def gelu(writer: Writer, node: a.GeluOp) -> str:
 @exporter(a.ClipOp)
 def clip(writer: Writer, node: a.ClipOp) -> str:
     bounds = [
-        "" if bound is None else writer.number(to_python(bound), node.result.type, "bound")
-        for bound in (node.min, node.max)
+        "" if bound is None else writer.number(bound, node.result.type, "bound")
+        for bound in a.clip_bounds(node.call)
     ]
     return writer.emit("Clip", *writer.inputs(node), *bounds, hint=hint_of(node))
 

@@ -124,6 +124,21 @@ def test_types_of_storage(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(have, want, rtol=1e-6)
 
 
+def test_bounds_outside_of_a_type(rng: np.random.Generator) -> None:
+    """Bounds of a clip that the type of its elements does not have become those of the type."""
+    module = parsed("""
+    func.func @main(%x: tensor<7xui8> {glow.name = "x"}) -> (tensor<7xui8> {glow.name = "y"},
+                                                             tensor<7xui8> {glow.name = "z"}) {
+      %y = glow.clip %x min 0 max -1 : (tensor<7xui8>) -> tensor<7xui8>
+      %z = glow.clip %x min -5 max 100 : (tensor<7xui8>) -> tensor<7xui8>
+      func.return %y, %z : tensor<7xui8>, tensor<7xui8>
+    }""")
+    x = rng.integers(1, 256, 7, np.uint8)
+    y, z = by_session(export_onnx(module), {"x": x})
+    np.testing.assert_array_equal(y, np.zeros(7, np.uint8))
+    np.testing.assert_array_equal(z, np.minimum(x, 100))
+
+
 def test_all_that_is_missing_is_listed() -> None:
     graph = parsed("""
     func.func @main(%x: tensor<2x4xi16>, %y: tensor<4x3xi16>) -> tensor<2x3xf32> {
