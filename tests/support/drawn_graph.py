@@ -223,11 +223,11 @@ class DrawnGraph:
         if prod(shape_of(node.results[0].type)) > 4 * MOST_ELEMENTS:
             raise Refused("too large")
         runs: list[np.ndarray] = []
-        rounds = False
+        inside = not isinstance(node, DataParallel) and self._rounds_inside(node)
+        rounds = inside
         for run in range(1 + RUNS):
             arrays = [self.runs[o][run] for o in node.operands]
-            if run and rounds and not isinstance(node, DataParallel):
-                # what is computed inside of it rounds too
+            if run and inside:
                 arrays = [_moved(a, run - 1, self.rng) for a in arrays]
             (array,) = evaluate(node.call, arrays)
             runs.append(array)
@@ -236,6 +236,15 @@ class DrawnGraph:
         if rounds:
             runs = [runs[0], *(_moved(a, i, self.rng) for i, a in enumerate(runs[1:]))]
         return runs
+
+    def _rounds_inside(self, node: Node) -> bool:
+        """
+        Returns whether a node computes floats from several elements. Its own operands do not tell:
+        the mean of equal numbers is one of them.
+        """
+        arrays = [_moved(self.runs[o][0], RUNS, self.rng) for o in node.operands]
+        (array,) = evaluate(node.call, arrays)
+        return _rounds(array, arrays)
 
     def step(self, make: Callable[[DrawnGraph], Node]) -> bool:
         """Adds the node that a function makes; returns whether the graph took it."""
