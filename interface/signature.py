@@ -90,10 +90,12 @@ class TensorInfo:
 
     def fits(self, shape: Sequence[int]) -> bool:
         """Returns whether an array may have this shape."""
-        sizes = self.shape
-        if len(shape) != len(sizes):
+        if len(shape) != len(self.shape):
             return False
-        return all(a == b or isinstance(b, str) for a, b in zip(shape, sizes, strict=True))
+        for size, declared in zip(shape, self.shape, strict=True):
+            if size != declared and not isinstance(declared, str):
+                return False
+        return True
 
     def __str__(self) -> str:
         return f"{self.dtype.name}[{self.shape_text}]"
@@ -119,16 +121,17 @@ class Signature:
         Returns inputs by name, from positional and keyword arguments. Raises InputError as a call
         would.
         """
-        if any(isinstance(value, Mapping) for value in args):
-            raise InputError(
-                "expected arrays, found a dictionary: give inputs by name as model(**feed), or as "
-                "model.run(None, feed)"
-            )
+        for value in args:
+            if type(value) is not np.ndarray and isinstance(value, Mapping):
+                raise InputError(
+                    "expected arrays, found a dictionary: give inputs by name as model(**feed), or "
+                    "as model.run(None, feed)"
+                )
         if len(args) > len(self.inputs):
             raise InputError(
                 f"expected at most {counted(len(self.inputs), 'input')}, found {len(args)}"
             )
-        feed = {info.name: value for info, value in zip(self.inputs, args, strict=False)}
+        feed = dict(zip(self._input_names, args, strict=False))
         if not kwargs:
             return feed
         if twice := [name for name in kwargs if name in feed]:
@@ -254,8 +257,12 @@ class Signature:
         return _narrow(self.outputs)
 
     @lazy_property
+    def _input_names(self) -> tuple[str, ...]:
+        return tuple(info.name for info in self.inputs)
+
+    @lazy_property
     def _names(self) -> frozenset[str]:
-        return frozenset(info.name for info in self.inputs)
+        return frozenset(self._input_names)
 
     def expect_names(self, feed: object) -> None:
         """Raises InputError unless there is a value for each input, and no other."""

@@ -57,15 +57,21 @@ class LatestUsed(Generic[K, V]):
         self._size_of = size_of
         self._limit_size = limit_size
         self._made: OrderedDict[K, V] = OrderedDict()
+        self._last: tuple[K, V] | None = None
+        """The key that was used last and its value, which need no lock."""
         self._pending: dict[K, threading.Event] = {}
         self._lock = threading.Lock()
 
     def get(self, key: K) -> V:
         """Returns the value of a key, which is made if necessary. Raises the errors of `make`."""
+        last = self._last
+        if last is not None and last[0] == key:
+            return last[1]
         while True:
             with self._lock:
                 if key in self._made:
                     self._made.move_to_end(key)
+                    self._last = key, self._made[key]
                     return self._made[key]
                 pending = self._pending.get(key)
                 if pending is None:
@@ -76,6 +82,7 @@ class LatestUsed(Generic[K, V]):
             value = self._make(key)
             with self._lock:
                 self._made[key] = value
+                self._last = key, value
                 while len(self._made) > 1 and self._is_full():
                     self._made.popitem(last=False)
             return value
@@ -146,6 +153,8 @@ class DecidingInputs:
 
     def values(self, arrays: Sequence[np.ndarray]) -> tuple[InputValue, ...]:
         """Returns the values of these inputs, if all inputs are `arrays`."""
+        if not self._places:
+            return ()
         return tuple((i, arrays[i].shape, arrays[i].tobytes()) for i in self._places)
 
     def arrays(self, values: Sequence[InputValue]) -> dict[str, np.ndarray]:
