@@ -121,12 +121,7 @@ class Signature:
         Returns inputs by name, from positional and keyword arguments. Raises InputError as a call
         would.
         """
-        for value in args:
-            if type(value) is not np.ndarray and isinstance(value, Mapping):
-                raise InputError(
-                    "expected arrays, found a dictionary: give inputs by name as model(**feed), or "
-                    "as model.run(None, feed)"
-                )
+        _expect_no_dictionary(args)
         if len(args) > len(self.inputs):
             raise InputError(
                 f"expected at most {counted(len(self.inputs), 'input')}, found {len(args)}"
@@ -138,6 +133,13 @@ class Signature:
             raise InputError(f"input {name_list(twice)} was given both by position and by name")
         return {**feed, **kwargs}
 
+    def arguments(self, args: Sequence[object], kwargs: Mapping[str, object]) -> list[np.ndarray]:
+        """Returns positional and keyword arguments as `arrays` does. Raises InputError."""
+        if kwargs or len(args) != len(self.inputs):
+            return self.arrays(self.bind(args, kwargs))
+        _expect_no_dictionary(args)
+        return self._arrays(args)
+
     def arrays(self, feed: Mapping[str, object]) -> list[np.ndarray]:
         """
         Returns C-contiguous arrays in the machine's byte order, in the order of the inputs, as
@@ -148,7 +150,11 @@ class Signature:
         """
         if type(feed) is not dict or feed.keys() != self._names:
             self.expect_names(feed)
-        arrays = [_checked(feed[info.name], info) for info in self.inputs]
+        return self._arrays([feed[name] for name in self._input_names])
+
+    def _arrays(self, values: Sequence[object]) -> list[np.ndarray]:
+        """Returns the arrays of `arrays` for values in the order of the inputs."""
+        arrays = list(map(_checked, values, self.inputs))
         self.expect_indices(arrays)
         for i in self._narrow_inputs:
             arrays[i] = arrays[i].astype(self.inputs[i].memory_dtype)
@@ -304,6 +310,15 @@ def _open_ended(info: TensorInfo) -> TensorInfo:
 
 def _narrow(infos: Sequence[TensorInfo]) -> list[int]:
     return [i for i, info in enumerate(infos) if info.dtype != info.memory_dtype]
+
+
+def _expect_no_dictionary(args: Sequence[object]) -> None:
+    for value in args:
+        if type(value) is not np.ndarray and isinstance(value, Mapping):
+            raise InputError(
+                "expected arrays, found a dictionary: give inputs by name as model(**feed), or as "
+                "model.run(None, feed)"
+            )
 
 
 def _checked(value: object, info: TensorInfo) -> np.ndarray:

@@ -73,7 +73,8 @@ class CompiledModel:
         shape and dtype, in any memory layout and byte order. Outputs are fresh arrays. Raises
         InputError, saying what was expected and what was found.
         """
-        return self.run(None, self._signature.bind(args, kwargs))
+        found = self.computed(self._signature.arguments(args, kwargs))
+        return list(self._signature.results(found))
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, object]
@@ -84,10 +85,10 @@ class CompiledModel:
 
         `input_feed` has an array for each input by name, as in `__call__`. Raises InputError.
         """
-        wanted = self._signature.select(output_names)
+        wanted = None if output_names is None else self._signature.select(output_names)
         found = self.computed(self._signature.arrays(input_feed))
         outputs = self._signature.results(found)
-        return [outputs[i] for i in wanted]
+        return list(outputs) if wanted is None else [outputs[i] for i in wanted]
 
     def computed(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Returns all outputs for inputs in their order, as `Signature.arrays` returns them."""

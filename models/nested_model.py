@@ -42,6 +42,10 @@ class NestedModel(SpecializedModel):
         # `run` has programs of its own
         super().__init__(backend, _NoProgram(), signature)
 
+    def __call__(self, /, *args: object, **kwargs: object) -> list[np.ndarray]:
+        """Runs the network on its inputs, by position or by name, as `run` does."""
+        return self.run(None, self._signature.bind(args, kwargs))
+
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, object]
     ) -> list[np.ndarray]:

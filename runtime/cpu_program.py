@@ -32,6 +32,8 @@ _LARGE_PAGE = 2 << 20
 """Bytes, on x86-64 and AArch64."""
 _LEAST_LARGE = 4 << 20
 """Bytes of an array from which on numpy asks for large pages."""
+_char_at = c_char.from_buffer
+"""Makes an object at the first byte of a buffer, which is the quickest way to its address."""
 
 
 class CpuProgram:
@@ -166,6 +168,6 @@ def mapped_bytes(mapped: mmap.mmap) -> np.ndarray:
 def address_of(array: np.ndarray) -> int:
     """Returns the address of the first element of a C-contiguous array."""
     try:
-        return addressof(c_char.from_buffer(array.data))  # costs the least
+        return addressof(_char_at(array))  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):  # read-only, of no elements, or of a type without buffers
         return array.ctypes.data
