@@ -65,9 +65,11 @@ def finite_differences(
         ahead, back = (run(module, given)["out"] for given in moved)
         return (ahead - back) / (2 * step)
 
-    found, near = difference(_STEP), difference(_STEP / 3)
+    far, near = difference(_STEP), difference(_STEP / 3)
     scale = np.abs(near).max(initial=1.0)
-    return found, np.isclose(found, near, rtol=1e-5, atol=1e-6 * scale)
+    smooth = np.isclose(far, near, rtol=1e-5, atol=1e-6 * scale)
+    # errors grow with the square of the step (Richardson 1911)
+    return near + (near - far) / 8, smooth
 
 
 def check_derivatives(module: ModuleOp, feeds: Mapping[str, np.ndarray]) -> None:

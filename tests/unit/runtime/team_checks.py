@@ -46,19 +46,19 @@ def check_same(model: glow.CompiledModel, single: glow.CompiledModel, seed: int)
 
 def in_child(work: Callable[[], bool]) -> bool:
     """
-    Returns whether `work` returns True in a forked child, within a minute. One that does not end
-    says where it is.
+    Returns whether `work` returns True in a forked child, within three minutes. One that does not
+    end says where it is.
     """
     child = os.fork()
     if child == 0:
         status = 1
         try:
             # to standard error, whatever takes its place
-            faulthandler.dump_traceback_later(50, file=2)
+            faulthandler.dump_traceback_later(170, file=2)
             status = 0 if work() else 2
         finally:
             os._exit(status)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:

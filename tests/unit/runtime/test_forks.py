@@ -140,6 +140,6 @@ def test_children_compile_while_another_thread_does(rng: np.random.Generator):
     seed = rng.integers(1 << 32)
     work = f"from {__name__} import compile_in_children; compile_in_children({seed})"
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", work], capture_output=True, text=True, timeout=400
+        [sys.executable, "-W", "ignore", "-c", work], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr

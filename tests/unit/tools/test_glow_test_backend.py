@@ -23,7 +23,7 @@ from glow.tools.conformance.cases import family_of
 from glow.tools.conformance.check import check, limit_of, network
 from glow.tools.conformance.plan import plan
 from glow.tools.glow_test_backend import main
-from xdsl.dialects.builtin import ModuleOp, f16, f32, i8, i32
+from xdsl.dialects.builtin import ModuleOp, f16, f32, i1, i8, i32
 
 SAMPLE = 8
 """Operators of the CPU that one run of the tests tries."""
@@ -104,6 +104,16 @@ def test_some_operators_of_the_cpu_pass():
         assert not subject.problems
         failed = [str(o) for o in check(backend, subject.cases) if not o.passed]
         assert not failed, f"seed {seed}"
+
+
+def test_operators_that_a_device_lacks_are_left_out():
+    """The CPU claims products of bf16 where it has them, which passes after claims ask for."""
+    never = plan(Adder(claims(AddOp, when=lambda call: False)), 1)
+    assert not list(never)
+    (without_cases,) = plan(Adder(claims(AddOp, elements=same_type(i1))), 1)
+    assert without_cases.problems
+    subjects = list(plan(find_backend("cpu", cache=False), int(generator().integers(1 << 32))))
+    assert not [s.operator.name for s in subjects if s.problems]
 
 
 @pytest.mark.parametrize("cpu", ["haswell", "cortex-a76"])
