@@ -37,7 +37,8 @@ from .problems import Unsupported
 FOLD_ELEMENTS = 100_000
 """Nodes on constants are folded at import if no tensor involved has more elements than this: enough
 for arithmetic on shapes, too little to copy weights."""
-
+_FEW = 16
+"""The most quantized numbers that are known as floats: too few for weights, which stay narrow."""
 
 _SAME_EVERYWHERE = ReshapeOp | BroadcastOp | TransposeOp | SliceOp | StorageCastOp
 
@@ -317,8 +318,8 @@ def _retyped(constant: ConstantOp, target: TensorType) -> Node | None:
 
 def known_array(value: SSAValue) -> np.ndarray | None:
     """
-    Returns the elements of a constant, or of a constant that is broadcast; None for other values.
-    Those that depend on symbols are decided.
+    Returns the elements of a constant, of a constant that is broadcast, or of a few quantized
+    numbers as floats; None for other values. Those that depend on symbols are decided.
     """
     if is_sizes(value):
         return numbers_of(value)
@@ -327,6 +328,10 @@ def known_array(value: SSAValue) -> np.ndarray | None:
         if source is None or is_symbolic(value.type):
             return None
         return np.broadcast_to(source, shape(value))
+    if isinstance(value.owner, DequantizeOp) and num_elements(shape(value)) <= _FEW:
+        # quantizers also treat floats from which shapes follow as activations
+        source = constant_of(value.owner.operands[0])
+        return None if source is None else evaluate(value.owner.call, [source])[0]
     return constant_of(value)
 
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from glow.errors import ModelError, UnsupportedError
 from glow.frontend.onnx import import_onnx
+from glow.models.cut_model import CutModel
+from glow.models.specialization import SymbolicModel
 from glow.tests.support.reference import CONTRIB, by_reference
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
@@ -219,6 +221,35 @@ def test_parts_of_onnxruntime(rng: np.random.Generator) -> None:
     names = ["y_s", "y_z", *_operand("a"), *_operand("b")]
     nodes = [node("QLinearConcat", names, ["y"], domain=CONTRIB, axis=1)]
     check(built(nodes, inputs, {"y": np.uint8}, weights), inputs, backend="cpu")
+
+
+def test_a_shape_that_is_computed_with_quantized_numbers(rng: np.random.Generator) -> None:
+    """Quantizers do not know that MobileViT computes shapes with floats."""
+    nodes = [
+        node("Shape", ["x"], ["s"], start=1, end=2),
+        node("Cast", ["s"], ["f"], to=TensorProto.FLOAT),
+        node("QuantizeLinear", ["f", "step", "zero"], ["q"]),
+        node(
+            "QLinearMul",
+            ["q", "step", "zero", "half", "step", "zero", "step", "zero"],
+            ["p"],
+            domain="com.microsoft",
+        ),
+        node("DequantizeLinear", ["p", "step", "zero"], ["d"]),
+        node("Cast", ["d"], ["rows"], to=TensorProto.INT64),
+        node("Concat", ["rows", "rest"], ["shape"], axis=0),
+        node("Reshape", ["x", "shape"], ["y"]),
+    ]
+    weights = {
+        **{"step": np.float32(0.5), "zero": np.uint8(7), "half": np.uint8(8)},
+        "rest": np.array([-1]),
+    }
+    made = model(nodes, [value("x", [3, 10, 7])], ["y"], weights)
+    made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    x = rng.standard_normal((3, 10, 7), dtype=np.float32)
+    compiled = glow.compile(made, "interpreter")
+    assert not isinstance(compiled, CutModel | SymbolicModel)
+    np.testing.assert_array_equal(compiled(x)[0], x.reshape(5, 42))
 
 
 def test_what_is_refused(rng: np.random.Generator) -> None:
