@@ -180,16 +180,17 @@ class GraphConverter:
         """
         build = self.builder
         before = build.block.last_op
+        is_counted = any(v in build.counted for v in node.inputs if v is not None)
         try:
             results = _as_sequence(convert(node))
-        except (Unsupported, VerifyException, ModelError, ArithmeticError):
+        except (Unsupported, VerifyException, ModelError, ArithmeticError, ValueError) as problem:
             if found := empty_results(build, node):
                 return found
+            if is_counted and not isinstance(problem, Unsupported):
+                raise SizeNeeded() from problem  # the largest size does not fit, but another may
             raise
         note_counted(build, before)
-        if any(v in build.counted for v in node.inputs if v is not None) and not all(
-            r in build.counted for r in results if r is not None
-        ):
+        if is_counted and not all(r in build.counted for r in results if r is not None):
             raise SizeNeeded()
         return results
 

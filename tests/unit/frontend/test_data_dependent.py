@@ -114,6 +114,10 @@ CUT = {
         t = Transpose(i) v = GatherND(x, t) y = ReduceSum<keepdims=0>(v) w = Softmax<axis=0>(v)""",
     "shape": """float[7,5] x) => (int64[2] s, float[2,n] w) {
         z = Relu(x) i = NonZero(z) s = Shape(i) w = ConstantOfShape(s)""",
+    "size that has to be one": """float[7,5] x) => (float[n] y) {
+        a = Constant<value_ints=[0]>() e = Exp(x) u = ReduceSum<keepdims=0>(e, a)
+        z = Constant<value_floats=[0.0, 0.0]>() w = Concat<axis=0>(u, z) i = NonZero(w)
+        t = Transpose(i) v = GatherND(w, t) y = Add(v, u)""",
     "pairs": """float[7,5] x) => (bool[n,n] y) { u, a, b, c = Unique(x)
         one = Constant<value_ints=[1]>() column = Unsqueeze(u, one) y = Less(column, u)""",
 }
