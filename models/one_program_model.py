@@ -12,7 +12,7 @@ from ..interface.backend import Backend
 from ..interface.destinations import Outputs
 from ..interface.signature import Signature, TensorInfo
 from ..interface.symbols import DerivedSize, SizeRange, checked_sizes
-from ..runtime.buckets import cut, padded
+from ..runtime.buckets import cut, expect_known_sizes, padded
 from .compiled_model import CompiledModel
 from .several_programs import SeveralPrograms
 from .specialization import SpecializationRules, SymbolicModel
@@ -42,11 +42,13 @@ class OneProgramModel(SymbolicModel):
         The arguments are those of `SymbolicModel`. `compile` makes the program of the largest
         size, whose last input is the size. `symbol` is the name of the symbol.
 
-        Raises GlowError if `rules` have no largest size for the symbol.
+        Raises GlowError if `rules` have no largest size for the symbol, and if a dimension of an
+        output is neither a number nor a symbol.
         """
         self._symbol = symbol
         super().__init__(backend, signature, fixed, lambda sizes, _: compile(sizes), rules)
         self._binding.expect_symbol(symbol)
+        expect_known_sizes(self.OPTION, signature.outputs, self._binding.symbols)
         self._largest = self._largest_in(rules.ranges)
         self._place = self._binding.symbols.index(symbol)
 
@@ -138,7 +140,7 @@ class RowsModel(OneProgramModel):
         symbol (`"x=1"`). Also raises GlowError if a dimension depends on the symbol and is not it.
         """
         for info in (*signature.inputs, *signature.outputs):
-            if any(d is None or (d != symbol and _names(d, symbol)) for d in info.shape):
+            if any(d != symbol and _names(d, symbol) for d in info.shape):
                 raise GlowError(
                     f"rows: expected dimensions that are {symbol} or do not depend on it; "
                     f"{info.name!r} is {info.shape_text}"

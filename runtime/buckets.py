@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import GlowError, InputError
+from ..interface.output_symbols import unnamed_dimensions
 from ..interface.signature import Signature, TensorInfo
 from ..interface.symbols import DerivedSize
 from ..wording import did_you_mean
@@ -73,13 +74,8 @@ def checked_buckets(
             raise GlowError(
                 f"buckets: no symbol without a size is called {name!r}{did_you_mean(name, symbols)}"
             )
-    for info in signature.outputs:
-        unknown = [d for d in info.shape if not isinstance(d, int) and d not in symbols]
-        if unknown and given:
-            raise GlowError(
-                f"buckets: output {info.name!r} ({info.shape_text}) cannot be cut to its own size, "
-                f"because {_dimension(unknown[0])} is not the symbol of an input"
-            )
+    if given:
+        expect_known_sizes("buckets", signature.outputs, symbols)
     return {name: Bucket(name, _sizes(name, s), largest.get(name)) for name, s in given.items()}
 
 
@@ -89,6 +85,22 @@ def bucket_of(
     """Returns the bucket of one symbol among `buckets`, by `default` if it has none there."""
     given = buckets.get(symbol) if isinstance(buckets, Mapping) else buckets
     return Bucket(symbol, _sizes(symbol, default if given is None else given))
+
+
+def expect_known_sizes(option: str, outputs: Sequence[TensorInfo], symbols: Sequence[str]) -> None:
+    """
+    Raises GlowError if a dimension of an output is no number and does not follow from `symbols`,
+    because results could not be cut to it.
+    """
+    for info in outputs:
+        unknown = [
+            d for d in unnamed_dimensions(info.shape, symbols) if not isinstance(d, DerivedSize)
+        ]
+        if unknown:
+            raise GlowError(
+                f"{option}: output {info.name!r} ({info.shape_text}) cannot be cut to its own "
+                f"size, because {_dimension(unknown[0])} is not the symbol of an input"
+            )
 
 
 def _dimension(size: object) -> str:
@@ -113,10 +125,7 @@ def padded(
     """Returns inputs with zeros behind their elements up to `sizes` of symbols."""
     found: list[np.ndarray] = []
     for array, info in zip(arrays, inputs, strict=True):
-        shape = tuple(
-            int(d.at(sizes)) if isinstance(d, DerivedSize) else sizes.get(d, n)
-            for d, n in zip(info.shape, array.shape, strict=True)
-        )
+        shape = _shape(info, array, sizes)
         if shape != array.shape:
             wide = np.zeros(shape, array.dtype)
             wide[tuple(map(slice, array.shape))] = array
@@ -131,9 +140,17 @@ def cut(
     """Returns outputs without what is beyond the `sizes` of symbols."""
     found: list[np.ndarray] = []
     for array, info in zip(arrays, outputs, strict=True):
-        shape = (sizes.get(d, n) for d, n in zip(info.shape, array.shape, strict=True))
+        shape = _shape(info, array, sizes)
         found.append(np.ascontiguousarray(array[tuple(map(slice, shape))]))
     return found
+
+
+def _shape(info: TensorInfo, array: np.ndarray, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Returns the shape that an array has for `sizes` of symbols."""
+    return tuple(
+        int(d.at(sizes)) if isinstance(d, DerivedSize) else sizes.get(d, n)
+        for d, n in zip(info.shape, array.shape, strict=True)
+    )
 
 
 def expect_same(

@@ -121,12 +121,20 @@ class ProgramRows:
             if qualifier is Qualifier.IN:
                 continue
             buffer, pitches = buffer_of(value), found.get(number, NONE)
-            former = self.pitches.get(buffer)
-            is_new = qualifier is Qualifier.OUT and _is_whole(value, buffer)
-            if former is not None and former != pitches and not is_new:
-                raise RowsLost("a value some of whose parts have rows and others have none")
+            if qualifier is not Qualifier.OUT or not _is_whole(value, buffer):
+                pitches = _joined(self.pitches.get(buffer, NONE), pitches)
             self.pitches[buffer] = pitches
             self._limits(value)
+
+
+def _joined(a: Pitches, b: Pitches) -> Pitches:
+    """
+    Returns the pitches of memory whose parts have pitches `a` and `b`. A part without rows has all
+    of its elements, so it is valid for any number of rows. Raises RowsLost.
+    """
+    if a and b and a != b:
+        raise RowsLost("a value whose parts have rows in different places")
+    return a or b
 
 
 def _is_whole(value: SSAValue, buffer: SSAValue) -> bool:
@@ -229,18 +237,15 @@ def limited_kernel(
     """
     follower = _Follower(views, dict(enumerate(pitches)), most, keeps_limits)
     made = [follower.step(step) for step in steps]
-    written: dict[int, set[Pitches]] = {}
+    written: dict[int, Pitches] = {}
     is_limited = False
     for nest in _nests(made):
         is_limited = is_limited or nest.is_limited
         for write in nest.writes:
             if (number := write.buffer.parameter) is not None:
-                written.setdefault(number, set()).add(_pitches_of(write))
-    for found in written.values():
-        if len(found) > 1:
-            raise RowsLost("a result some of whose parts have rows and others have none")
+                written[number] = _joined(written.get(number, NONE), _pitches_of(write))
     is_limited = is_limited or any(_has_limit(step) for step in made)
-    return KernelRows(made, {n: next(iter(p)) for n, p in written.items()}, is_limited)
+    return KernelRows(made, written, is_limited)
 
 
 def _nests(steps: Sequence[Step]) -> Iterator[Nest]:
@@ -269,6 +274,18 @@ def _pitches_of(access: Access) -> Pitches:
             raise RowsLost("rows that are not apart by the same number of elements")
         found.add(pitch)
     return frozenset(found)
+
+
+def _accessed(access: Access, start: int, pitch: int, most: int) -> _Place:
+    """Returns in which row an access is, whatever an index in memory is. Raises RowsLost."""
+    terms, index = access.place.terms, access.indirect
+    if index is None:
+        return _row_of(terms, start, pitch, most)
+    any_index = Dim("index", index.size)
+    found = _row_of({**terms, any_index: index.stride}, start, pitch, most)
+    if any_index in (*found.joined, *found.repeated, *dict(found.steps)):
+        raise RowsLost("rows that an index chooses")
+    return found
 
 
 def _has_pitch(dim: Dim, stride: object, pitch: int) -> bool:
@@ -329,16 +346,13 @@ class _Follower:
         return tuple(part for dim in dims for part in self.split.get(dim, (dim,)))
 
     def _wrote(self, write: Access) -> None:
-        found = _pitches_of(write)
-        if self.scratch.setdefault(write.buffer, found) != found:
-            raise RowsLost("temporary memory some of whose parts have rows and others have none")
+        former = self.scratch.get(write.buffer, NONE)
+        self.scratch[write.buffer] = _joined(former, _pitches_of(write))
 
     def _find(self, nest: Nest) -> None:
         """Finds the loops over rows of one nest."""
         for access in (*nest.reduced_reads, *nest.operands, *nest.index_accesses()):
             for pitch in self._pitches(access):
-                if access.indirect is not None:
-                    raise RowsLost("rows that an index chooses")
                 self._follow(access, pitch, frozenset(nest.reduced))
 
     def _pitches(self, access: Access) -> Pitches:
@@ -353,7 +367,7 @@ class _Follower:
         if self.keeps_limits and any(_has_pitch(d, s, pitch) for d, s in terms.items()):
             return
         start = access.place.constant - (0 if number is None else self.views[number].offset)
-        row = _row_of(terms, start, pitch, self.most)
+        row = _accessed(access, start, pitch, self.most)
         for dim, factor in row.joined.items():
             self._limit(dim, Limit(factor))
         for dim, inner in row.repeated.items():

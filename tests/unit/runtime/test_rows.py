@@ -117,6 +117,83 @@ def test_sums_over_rows(rng: np.random.Generator):
         close(model(x)[0], np.exp(x).sum(1, keepdims=True))
 
 
+def without_output_names(data: bytes) -> bytes:
+    """Returns a model whose outputs have names of their own for their sizes, as exporters do."""
+    made = onnx.load_from_string(data)
+    for output in made.graph.output:
+        for i, dim in enumerate(output.type.tensor_type.shape.dim):
+            dim.dim_param = f"{output.name}_dim_{i}"
+    return made.SerializeToString()
+
+
+@pytest.mark.parametrize("most", [texts.MOST, 9, 3])
+def test_results_whose_sizes_have_other_names_are_cut(rng: np.random.Generator, most: int):
+    """The program has results for the largest size, also if the model does not name the rows."""
+    data = without_output_names(texts.encoder(rng))
+    exact = expected(data)
+    model = glow.compile(data, symbols={"sequence": (1, most)}, rows="sequence")
+    assert model.get_outputs()[0].shape == [1, "sequence", texts.WIDTH]
+    for length in (1, most - 1, most):
+        given = texts.feed(rng, length, True)
+        close(model(**given)[0], exact(given))
+
+
+def images(rng: np.random.Generator) -> bytes:
+    """Returns a small residual network of `x`, of [batch, 3, 9, 11], with features beside it."""
+
+    def made(*shape: int) -> np.ndarray:
+        return (rng.standard_normal(shape) / max(1, np.prod(shape[1:]) ** 0.5)).astype(np.float32)
+
+    first, second, narrow, features = (
+        made(16, 3, 3, 3),
+        made(16, 16, 3, 3),
+        made(16, 16),
+        made(1, 5),
+    )
+    constants = {"a": first, "b": second, "c": narrow, "f": features}
+    node = helper.make_node
+    nodes = [
+        node("Conv", ["x", "a"], ["p"], pads=[1, 1, 1, 1]),
+        node("Relu", ["p"], ["q"]),
+        node("Conv", ["q", "b"], ["r"], pads=[1, 1, 1, 1]),
+        node("Add", ["r", "q"], ["s"]),
+        node("MaxPool", ["s"], ["t"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
+        node("GlobalAveragePool", ["t"], ["u"]),
+        node("Flatten", ["u"], ["v"]),
+        node("MatMul", ["v", "c"], ["w"]),
+        # features that all images have, as many times as there are images
+        node("Shape", ["x"], ["shape"], start=0, end=1),
+        node("Concat", ["shape", "one"], ["times"], axis=0),
+        node("Tile", ["f", "times"], ["fs"]),
+        node("Softmax", ["fs"], ["soft"], axis=1),
+        node("Concat", ["soft", "w"], ["z"], axis=1),
+    ]
+    weights = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    weights.append(numpy_helper.from_array(np.array([1]), "one"))
+    graph = helper.make_graph(
+        nodes,
+        "images",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 9, 11])],
+        [helper.make_tensor_value_info("z", TensorProto.FLOAT, ["batch", 21])],
+        weights,
+    )
+    whole = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    onnx.checker.check_model(whole)
+    return whole.SerializeToString()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_images_of_a_batch(rng: np.random.Generator, threads: int):
+    """Frames around images, and what all images share, have no rows."""
+    data = images(rng)
+    exact = expected(data)
+    model = glow.compile(data, symbols={"batch": (1, 5)}, rows="batch", threads=threads)
+    for batch in (5, 1, 4, 2, 3):
+        x = rng.standard_normal((batch, 3, 9, 11)).astype(np.float32)
+        close(model(x)[0], exact({"x": x}))
+    assert len(model.specializations) == 1
+
+
 MEAN = rows_model(helper.make_node("ReduceMean", ["x", "axes"], ["z"]), shape=[1], axes=[1])
 LAST = rows_model(
     helper.make_node("Slice", ["x", "from", "to", "axes"], ["z"]),
