@@ -14,8 +14,9 @@ from ..glow_dialects.glow_inst.memory import WeightOp
 from ..glow_dialects.glow_nest.call import CallOp
 from ..glow_dialects.glow_nest.content import accesses_of, with_unique_names
 from ..glow_dialects.glow_nest.kernel import KernelOp
-from ..glow_dialects.glow_nest.nest import Nest, simplified
+from ..glow_dialects.glow_nest.nest import Nest
 from ..glow_dialects.glow_nest.ops import ListNonzerosOp, NestOp, RepeatListedOp, StepOp
+from ..glow_dialects.glow_nest.simplification import simplified
 from ..glow_dialects.glow_nest.steps import KernelSteps
 from ..glow_dialects.machine import MachineDescription
 from ..lowering.kernels.schedule_nests import kernel_key

@@ -21,8 +21,8 @@ from ...glow_dialects.extremes import greatest, least
 from ...glow_dialects.glow import arithmetic as g
 from ...glow_dialects.glow import logic
 from ...glow_dialects.glow.base import Node, OnlyMovesData
-from ...glow_dialects.glow.constant import SizesOp
 from ...glow_dialects.glow.reduction import ReduceProdOp
+from ...glow_dialects.glow.sizes import SizesOp
 from ...glow_dialects.operator import element_of, shape_of
 from ...semantics import evaluate, make_constant, numpy_dtype
 from ...semantics.arrays import constant_of

@@ -39,6 +39,7 @@ from . import (
     resampling,
     selection,
     shape,
+    sizes,
     transposed,
     trees,
 )
@@ -62,9 +63,13 @@ NODES: list[type[Node]] = nodes_of(
 )
 OTHERS: list[type[IRDLOperation]] = [
     profile.ProfileOp,
+    sizes.SizesOp,
     *(control.IfOp, control.LoopOp, control.YieldOp),
 ]
-"""Operations that are not nodes: they observe values, or have graphs as bodies."""
+"""
+Operations that no program has as nodes: they observe values, have graphs as bodies, or become
+constants when symbols are bound.
+"""
 GLOW = Dialect(
     "glow",
     [*list[type[IRDLOperation]](NODES), *OTHERS],

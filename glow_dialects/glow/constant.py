@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
-    IntegerType,
     TensorType,
 )
 from xdsl.ir import Attribute
@@ -17,18 +16,15 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike
 
-from ...wording import counted
 from ..blob import BlobAttr
 from ..elements import (
     is_float,
     is_integer,
     is_minifloat,
-    num_elements,
     storage_type,
     type_bytes,
 )
-from ..operator import Call, element_of, shape_of
-from ..syntax import PerDimension
+from ..operator import Call, element_of
 from .base import Node, OnlyMovesData
 
 
@@ -93,39 +89,6 @@ class ConstantOp(Node):
         if isinstance(self.value, BlobAttr) or self.value.type != self.result.type:
             printer.print_string(" : ")
             printer.print_attribute(self.result.type)
-
-
-@irdl_op_definition
-class SizesOp(Node):
-    """
-    Integers some of which depend on symbols, the elements of a tensor in row-major order.
-
-    When the symbols are bound, it becomes a constant.
-
-    ```mlir
-    %s = glow.sizes values [batch, 2 * seq] : tensor<2xi64>
-    ```
-    """
-
-    name = "glow.sizes"
-
-    values = prop_def(PerDimension(None))
-    result = result_def(TensorType)
-
-    traits = traits_def(OnlyMovesData())
-
-    @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        (declared,) = call.results
-        if not isinstance(element_of(declared), IntegerType):
-            raise call.fail(f"expected integer elements, found {declared}")
-        if (count := num_elements(shape_of(declared))) != len(values := call.ints("values")):
-            raise call.fail(f"expected {counted(count, 'value')} for {declared}, found {values}")
-        if all(isinstance(value, int) for value in values):
-            raise call.fail(
-                f"expected values that depend on symbols, found {values}; write a constant"
-            )
-        return call.results
 
 
 @irdl_op_definition

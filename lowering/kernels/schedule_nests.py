@@ -20,10 +20,11 @@ from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_nest.attributes import ScheduleAttr
 from ...glow_dialects.glow_nest.content import with_unique_names
 from ...glow_dialects.glow_nest.kernel import KernelOp
-from ...glow_dialects.glow_nest.nest import Nest, simplified
+from ...glow_dialects.glow_nest.nest import Nest
 from ...glow_dialects.glow_nest.ops import NestOp
 from ...glow_dialects.glow_nest.schedule import Schedule
 from ...glow_dialects.glow_nest.schedule_text import with_loops
+from ...glow_dialects.glow_nest.simplification import simplified
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from ...passes.levels import NESTS

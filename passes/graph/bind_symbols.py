@@ -21,7 +21,7 @@ from xdsl.rewriter import Rewriter
 from ...errors import GlowError
 from ...glow_dialects.dims import DimsAttr, is_symbolic, sizes_at, symbols_in
 from ...glow_dialects.extents import Extent, Size
-from ...glow_dialects.glow.constant import SizesOp
+from ...glow_dialects.glow.sizes import SizesOp
 from ...glow_dialects.operator import element_of, shape_of, to_attribute, with_shape
 from ...glow_dialects.symbol import Symbol
 from ...semantics.arrays import make_constant, numpy_dtype

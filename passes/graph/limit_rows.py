@@ -47,7 +47,7 @@ class LimitRowsPass(ModulePass):
     name = "glow-limit-rows"
     level = GRAPH
 
-    rows: tuple[str, ...]
+    rows: tuple[str, ...] = ()
     """
     The dimensions of inputs that are rows, as `"x=1"` for dimension 1 of the input called x. All
     have the size that is the maximum.
@@ -57,7 +57,9 @@ class LimitRowsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in each(op.ops):
-            if isinstance(function, func.FuncOp) and function.sym_name.data == "main":
+            if not isinstance(function, func.FuncOp) or function.is_declaration:
+                continue
+            if function.sym_name.data == "main":
                 expect_static(function)
                 _limit(function, self._dimensions(), self.count)
 

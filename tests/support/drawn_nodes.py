@@ -16,10 +16,10 @@ from typing import Any
 
 from glow.glow_dialects.glow import NODES
 from glow.glow_dialects.glow.base import DataParallel, Node
-from glow.glow_dialects.glow.constant import SizesOp
 from glow.glow_dialects.operator import Call, element_of, shape_of, with_shape
 from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.syntax import PerDimension, default_of
+from glow.semantics.registry import has_meaning
 from glow.table import Table
 from glow.tests.support.drawn_graph import ELEMENTS, DrawnGraph, Refused
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, f64, i1, i64
@@ -31,8 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 Recipe = Callable[[DrawnGraph, type[Node]], Node]
 RECIPES: Table[type[Node], Recipe] = Table("a recipe")
 """The functions that make nodes of an operator, or of those that derive from it."""
-OPERATORS = [n for n in NODES if n is not SizesOp]
-"""All operators. Sizes that depend on symbols are constants in every program that runs."""
+OPERATORS = [n for n in NODES if has_meaning(n) or not n.get_irdl_definition().operands]
 _ATTEMPTS = 4
 
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Dim
-from ....glow_dialects.glow_nest.nest import RECORDS, Nest
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.simplification import RECORDS
 from .emit import Emitter
 
 

@@ -14,10 +14,11 @@ from dataclasses import replace
 from xdsl.utils.exceptions import VerifyException
 
 from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim
-from ....glow_dialects.glow_nest.nest import Nest, simplified
+from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import AmxTile, Finish, TileGroup, VectorSchedule
 from ....glow_dialects.glow_nest.schedule_text import with_loops
 from ....glow_dialects.glow_nest.schedule_verification import verify_schedule
+from ....glow_dialects.glow_nest.simplification import simplified
 from ....glow_dialects.machine import MachineDescription
 from .amx_tile import COLUMNS, TilePlan, substituted
 from .schedule import choose_schedule

@@ -22,8 +22,9 @@ from xdsl.ir import Attribute
 
 from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim, View
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Nest, Reduction, mapped, simplified
+from ....glow_dialects.glow_nest.nest import Nest, Reduction, mapped
 from ....glow_dialects.glow_nest.schedule import VectorSchedule
+from ....glow_dialects.glow_nest.simplification import simplified
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from .amx_tile import plan_tiles

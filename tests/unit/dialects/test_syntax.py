@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from xdsl.dialects import test
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    DictionaryAttr,
     FloatAttr,
     IntegerAttr,
     MemRefType,
@@ -49,6 +50,7 @@ VALUES: list[tuple[Attribute, st.SearchStrategy[Attribute]]] = [
     (ARRAY, st.builds(lambda v: DenseArrayBase.from_list(i64, v), st.lists(WORDS, max_size=4))),
     # xDSL 0.74 reads a string that is not ASCII as bytes, in the generic form and by itself
     (StringAttr(""), st.builds(StringAttr, st.text('a\\"\n{}', max_size=9))),
+    (DictionaryAttr({}), st.builds(lambda v: DictionaryAttr({"c": IntegerAttr(v, i64)}), WORDS)),
 ]
 """Attributes of each kind, after one that tells whether a property may be of that kind."""
 WRITTEN = [operator for operator in OPERATORS if operator is not ConstantOp]
@@ -72,7 +74,9 @@ def properties_of(draw: st.DrawFn, operator: type[Node], result: Attribute) -> d
 
 
 def values_of(definition: PropertyDef) -> st.SearchStrategy[Attribute]:
-    return st.one_of(*[some for one, some in VALUES if definition.constr.verifies(one)])
+    known = [some for one, some in VALUES if definition.constr.verifies(one)]
+    assert known, f"no attributes of the kind of {definition}"
+    return st.one_of(*known)
 
 
 def number_of_operands(draw: st.DrawFn, operator: type[Node]) -> int:

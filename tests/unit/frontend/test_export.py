@@ -29,7 +29,7 @@ from glow.tests.unit.frontend.exports import parsed
 
 INTERNAL = {
     *("glow.rescale", "glow.nonzero_places", "glow.non_max_suppression", "glow.random_bits"),
-    *("glow.fake_quantize", "glow.sizes"),
+    "glow.fake_quantize",
 }
 """Operators of `glow` that passes make, or converters as a part of something else."""
 NOT_WRITTEN = {"glow.fused_embedding_bag", "glow.tree_ensemble"}

@@ -23,7 +23,7 @@ I64 = TensorProto.INT64
 LIMIT = 2**31
 
 
-def computed_shape() -> onnx.ModelProto:
+def computed_shape(rng: np.random.Generator) -> onnx.ModelProto:
     """Reshapes to sizes that nodes compute, as PyTorch exports `x.view(n * 2, -1, m)`."""
     nodes = [
         node("Shape", ["x"], ["s"]),
@@ -41,7 +41,7 @@ def computed_shape() -> onnx.ModelProto:
     return model(nodes, [value("x", ["n", "m", 4])], ["y"], weights)
 
 
-def positions() -> onnx.ModelProto:
+def positions(rng: np.random.Generator) -> onnx.ModelProto:
     """Adds rows of a table of 16 positions, and masks what is behind each one."""
     nodes = [
         node("Shape", ["ids"], ["length"], start=1, end=2),
@@ -57,7 +57,6 @@ def positions() -> onnx.ModelProto:
         node("Where", ["seen", "scores", "little"], ["masked"]),
         node("Softmax", ["masked"], ["y"], axis=-1),
     ]
-    rng = np.random.default_rng(0)
     weights = {
         **{"zero": np.array(0), "one": np.array(1), "axis": np.array([1])},
         "table": rng.standard_normal((16, 3)).astype(np.float32),
@@ -67,7 +66,7 @@ def positions() -> onnx.ModelProto:
     return model(nodes, [value("ids", ["batch", "n"], I64)], ["y"], weights)
 
 
-def branches_of_sizes() -> onnx.ModelProto:
+def branches_of_sizes(rng: np.random.Generator) -> onnx.ModelProto:
     """Takes every second row but the first and the last, pads them, and repeats all."""
     nodes = [
         node("Slice", ["x", "from", "to", "axis", "step"], ["part"]),
@@ -88,7 +87,7 @@ def branches_of_sizes() -> onnx.ModelProto:
     return model(nodes, [value("x", ["n", 3])], ["y"], weights)
 
 
-def chosen_rows() -> onnx.ModelProto:
+def chosen_rows(rng: np.random.Generator) -> onnx.ModelProto:
     """Picks elements by indices that are an input, whose range depends on symbols."""
     nodes = [node("GatherND", ["x", "i"], ["y"]), node("Gather", ["x", "i"], ["z"], axis=1)]
     return model(nodes, [value("x", ["n", "m"]), value("i", ["k", 2], I64)], ["y", "z"])
@@ -102,8 +101,8 @@ SIZES: Mapping[str, Sequence[int]] = {
 
 
 @pytest.mark.parametrize("make", MODELS)
-def test_bound_graphs_are_those_of_imports(make):
-    loaded = load_onnx(make())
+def test_bound_graphs_are_those_of_imports(make, rng):
+    loaded = load_onnx(make(rng))
     symbols = {d.dim_param for i in loaded.proto.graph.input for d in i.type.tensor_type.shape.dim}
     every = [{s: SIZES[s][i] for s in symbols if s} for i in range(5)]
     graph = GraphWithSymbols(loaded, every[0], LIMIT)
@@ -114,9 +113,9 @@ def test_bound_graphs_are_those_of_imports(make):
         assert text(found) == text(load_model(loaded, sizes))
 
 
-def test_other_graphs_are_not_taken():
+def test_other_graphs_are_not_taken(rng):
     """A batch of one, where a broadcast disappears, and more positions than the table has."""
-    loaded = load_onnx(positions())
+    loaded = load_onnx(positions(rng))
     graph = GraphWithSymbols(loaded, {"batch": 2, "n": 5}, LIMIT)
     assert graph.at({"batch": 3, "n": 16}) is not None
     assert graph.at({"batch": 3, "n": 17}) is None
@@ -133,7 +132,7 @@ def test_other_graphs_are_not_taken():
 
 def test_calls_of_many_sizes_share_imports(rng: np.random.Generator, monkeypatch):
     """Sizes that do not fit are errors of their calls, and the model stays usable."""
-    network = positions()
+    network = positions(rng)
     own = {n: rng.integers(0, 9, (2, n)) for n in (3, 4, 7, 16, 5)}
     want = {
         n: glow.compile(network, "interpreter", symbols={"batch": 2, "n": n})(i)

@@ -9,8 +9,9 @@ from math import prod
 import pytest
 from glow.glow_dialects.glow_nest.affine import Affine, Buffer, Dim, View, lookup
 from glow.glow_dialects.glow_nest.body import Body
-from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
+from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from glow.glow_dialects.glow_nest.schedule import Reduce
+from glow.glow_dialects.glow_nest.simplification import simplified
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.scalar import Expr, exp
 from glow.lowering.host_machine import host_machine

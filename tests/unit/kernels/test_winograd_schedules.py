@@ -13,8 +13,9 @@ from glow.glow_dialects.costs import prefetched_bytes
 from glow.glow_dialects.glow_cpu.winograd import TILES
 from glow.glow_dialects.glow_nest.affine import Affine, Buffer, Dim, View
 from glow.glow_dialects.glow_nest.body import Body
-from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
+from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from glow.glow_dialects.glow_nest.schedule import RegisterTile
+from glow.glow_dialects.glow_nest.simplification import simplified
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.kernels.schedules.best_schedule import best_schedule

@@ -12,8 +12,9 @@ import pytest
 from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View, affine
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.content import with_unique_names
-from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
+from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from glow.glow_dialects.glow_nest.schedule import KINDS, AmxTile, Lines, Reduce, RegisterTile
+from glow.glow_dialects.glow_nest.simplification import simplified
 from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.kernels.schedule_nests import schedule_of
 from glow.lowering.kernels.schedules.best_schedule import best_schedule
