@@ -28,6 +28,8 @@ class OneProgramModel(SymbolicModel):
 
     OPTION: ClassVar[str]
     """The keyword of `glow.compile` that names the symbol."""
+    LEAST: ClassVar[int] = 2
+    """The smallest size that a program has memory for."""
 
     def __init__(
         self,
@@ -60,14 +62,14 @@ class OneProgramModel(SymbolicModel):
                 f"{self.OPTION}: memory is planned for the largest size; give the sizes that "
                 f'{symbol} may have, such as symbols={{"{symbol}": (1, 64)}}'
             )
-        return ranges[symbol].high
+        return max(ranges[symbol].high, self.LEAST)
 
     def _of_largest(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
         """Returns the sizes of symbols with the largest of the symbol."""
         return (*sizes[: self._place], self._largest, *sizes[self._place + 1 :])
 
-    def _key(self, sizes: Mapping[str, int] | None) -> tuple[int, ...]:
-        given = {self._symbol: self._largest, **checked_sizes(sizes)}
+    def _key(self, sizes: object) -> tuple[int, ...]:
+        given = {self._symbol: self._rules.ranges[self._symbol].high, **checked_sizes(sizes)}
         return self._of_largest(super()._key(given))
 
     def _specialized(self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]) -> CompiledModel:
@@ -124,6 +126,7 @@ class RowsModel(OneProgramModel):
     """A network whose programs compute as many rows as the inputs of a call have."""
 
     OPTION = "rows"
+    LEAST = 3  # another graph of several rows is compared with it
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ where masks or causality keep padded elements from the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -72,7 +72,8 @@ def checked_buckets(
     for name in given:
         if name not in symbols:
             raise GlowError(
-                f"buckets: no symbol without a size is called {name!r}{did_you_mean(name, symbols)}"
+                f"buckets: no symbol without a size is called {name!r}"
+                f"{did_you_mean(name, symbols)}; the symbols are {', '.join(symbols)}"
             )
     if given:
         expect_known_sizes("buckets", signature.outputs, symbols)
@@ -108,10 +109,11 @@ def _dimension(size: object) -> str:
 
 
 def _sizes(symbol: str, given: BucketSizes) -> tuple[int, ...]:
-    if given == POWERS:
+    if isinstance(given, str) and given == POWERS:
         return ()
-    sizes = [s for s in given if isinstance(s, int | np.integer) and s >= 1]
-    if not sizes or len(sizes) < len(given):
+    listed = list(given) if isinstance(given, Iterable) else []
+    sizes = [s for s in listed if isinstance(s, int | np.integer) and s >= 1]
+    if not sizes or len(sizes) < len(listed):
         raise GlowError(
             f"buckets of symbol {symbol!r}: expected {POWERS!r} or sizes of at least 1, such as "
             f"[16, 64], found {given!r}"

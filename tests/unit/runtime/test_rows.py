@@ -155,7 +155,7 @@ def without_output_names(data: bytes) -> bytes:
     return made.SerializeToString()
 
 
-@pytest.mark.parametrize("most", [texts.MOST, 9, 3])
+@pytest.mark.parametrize("most", [texts.MOST, 9, 2])
 def test_results_whose_sizes_have_other_names_are_cut(rng: np.random.Generator, most: int):
     """The program has results for the largest size, also if the model does not name the rows."""
     data = without_output_names(texts.encoder(rng))
