@@ -190,7 +190,7 @@ def _one_program(
 
     def limited(
         sizes: Mapping[str, int], fewer: Sequence[int], dimensions: Sequence[str]
-    ) -> CompiledModel:
+    ) -> tuple[CompiledModel, Sequence[Sequence[int]]]:
         return job.with_rows(sizes, symbol, fewer, dimensions)
 
     return RowsModel(target, signature, sizes, limited, rules, symbol)

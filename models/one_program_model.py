@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..interface.backend import Backend
 from ..interface.destinations import Outputs
 from ..interface.signature import Signature, TensorInfo
 from ..interface.symbols import DerivedSize, SizeRange, checked_sizes
-from ..runtime.buckets import cut, expect_known_sizes, padded
+from ..runtime.buckets import cut, padded
 from .compiled_model import CompiledModel
 from .several_programs import SeveralPrograms
 from .specialization import SpecializationRules, SymbolicModel
@@ -44,13 +45,11 @@ class OneProgramModel(SymbolicModel):
         The arguments are those of `SymbolicModel`. `compile` makes the program of the largest
         size, whose last input is the size. `symbol` is the name of the symbol.
 
-        Raises GlowError if `rules` have no largest size for the symbol, and if a dimension of an
-        output is neither a number nor a symbol.
+        Raises GlowError if `rules` have no largest size for the symbol.
         """
         self._symbol = symbol
         super().__init__(backend, signature, fixed, lambda sizes, _: compile(sizes), rules)
         self._binding.expect_symbol(symbol)
-        expect_known_sizes(self.OPTION, signature.outputs, self._binding.symbols)
         self._largest = self._largest_in(rules.ranges)
         self._place = self._binding.symbols.index(symbol)
 
@@ -85,7 +84,11 @@ class OneProgramModel(SymbolicModel):
         self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
     ) -> list[np.ndarray]:
         found = super()._run_exactly(sizes, inputs)
-        return cut(found, self._signature.outputs, self._by_name(sizes))
+        return cut(found, self._program_outputs(sizes), self._by_name(sizes))
+
+    def _program_outputs(self, sizes: tuple[int, ...]) -> Sequence[TensorInfo]:
+        """Returns the outputs of the program for these sizes, with the symbol in their shapes."""
+        return self._signature.outputs
 
     def _program_inputs(
         self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
@@ -133,14 +136,18 @@ class RowsModel(OneProgramModel):
         backend: Backend,
         signature: Signature,
         fixed: Mapping[str, int],
-        compile: Callable[[Mapping[str, int], Sequence[int], Sequence[str]], CompiledModel],
+        compile: Callable[
+            [Mapping[str, int], Sequence[int], Sequence[str]],
+            tuple[CompiledModel, Sequence[Sequence[int]]],
+        ],
         rules: SpecializationRules,
         symbol: str,
     ):
         """
         The arguments are those of `OneProgramModel`, but `compile` also takes other sizes of the
         symbol, for which the graph has to be the same, and the dimensions of inputs that have the
-        symbol (`"x=1"`). Also raises GlowError if a dimension depends on the symbol and is not it.
+        symbol (`"x=1"`). It also returns such dimensions of each output. Also raises GlowError if
+        a dimension depends on the symbol and is not it.
         """
         for info in (*signature.inputs, *signature.outputs):
             if any(d != symbol and _names(d, symbol) for d in info.shape):
@@ -158,9 +165,22 @@ class RowsModel(OneProgramModel):
         def limited(sizes: Mapping[str, int]) -> CompiledModel:
             high = sizes[symbol]
             # graphs of very few rows may be simpler
-            return compile(sizes, tuple(dict.fromkeys((high - 1, (high + 1) // 2))), dimensions)
+            fewer = tuple(dict.fromkeys((high - 1, (high + 1) // 2)))
+            made, self._row_dimensions[self._binding.key(sizes)] = compile(sizes, fewer, dimensions)
+            return made
 
+        self._row_dimensions: dict[tuple[int, ...], Sequence[Sequence[int]]] = {}
         super().__init__(backend, signature, fixed, limited, rules, symbol)
+
+    def _program_outputs(self, sizes: tuple[int, ...]) -> Sequence[TensorInfo]:
+        # a model may give other names to the sizes of its outputs
+        rows = self._row_dimensions[self._of_largest(sizes)]
+        return [
+            replace(
+                info, shape=[self._symbol if d in dims else n for d, n in enumerate(info.shape)]
+            )
+            for info, dims in zip(self._signature.outputs, rows, strict=True)
+        ]
 
 
 def _expect_batch(kind: str, info: TensorInfo, symbol: str) -> None:

@@ -27,6 +27,7 @@ from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.shape import BroadcastOp, GatherOp
 from ...glow_dialects.glow.structured import Structured
+from ...glow_dialects.operator import shape_of
 from ...semantics.registry import evaluate, has_meaning
 from .rewriting import failure
 
@@ -49,6 +50,28 @@ def expect_same_for_rows(
             assert more is not None
             raise comparison.error(more, "one graph has more nodes")
         comparison.visit(a, b)
+
+
+def rows_of_results(
+    large: func.FuncOp, small: func.FuncOp, rows: tuple[int, int], symbol: str
+) -> list[list[int]]:
+    """
+    Returns the dimensions of each result of such graphs that have the size of the rows. Raises
+    CompileError for one that depends on it otherwise.
+    """
+    (end, other) = (graph.body.block.last_op for graph in (large, small))
+    assert isinstance(end, func.ReturnOp)
+    assert isinstance(other, func.ReturnOp)
+    found: list[list[int]] = []
+    for a, b in zip(end.operands, other.operands, strict=True):
+        dims = list(_row_dims(a, b))
+        if any(shape_of(v.type)[d] != n for v, n in zip((a, b), rows) for d in dims):
+            raise failure(
+                end,
+                f"expected results whose sizes are {symbol} or do not depend on it, found {a.type}",
+            )
+        found.append(dims)
+    return found
 
 
 def _nodes(function: func.FuncOp) -> Sequence[Operation]:

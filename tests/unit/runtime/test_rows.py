@@ -167,6 +167,30 @@ def test_results_whose_sizes_have_other_names_are_cut(rng: np.random.Generator, 
         close(model(**given)[0], exact(given))
 
 
+def test_sizes_that_other_symbols_decide_need_no_names(rng: np.random.Generator):
+    """Of a result, only the rows are cut: other sizes are those of the program."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "n"])
+    z = helper.make_tensor_value_info("z", TensorProto.FLOAT, ["first", "second"])
+    nodes = [
+        helper.make_node("Exp", ["x"], ["e"]),
+        helper.make_node("Concat", ["x", "e"], ["z"], axis=1),
+    ]
+    graph = helper.make_graph(nodes, "joined", [x], [z])
+    whole = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    data = whole.SerializeToString()
+    model = glow.compile(data, symbols={"batch": (1, 5)}, rows="batch")
+    for batch, n in ((2, 3), (5, 3), (1, 7), (5, 7)):
+        given = rng.standard_normal((batch, n)).astype(np.float32)
+        (got,) = model(given)
+        close(got, np.concatenate([given, np.exp(given)], 1))
+        out = np.empty_like(got)
+        model.run_into([out], {"x": given})
+        np.testing.assert_array_equal(out, got)
+    assert len(model.specializations) == 2
+    with pytest.raises(CompileError, match="results whose sizes are n or do not depend on it"):
+        glow.compile(data, symbols={"n": (1, 5)}, rows="n").warm_up([{"batch": 2}])
+
+
 def images(rng: np.random.Generator) -> bytes:
     """Returns a small residual network of `x`, of [batch, 3, 9, 11], with features beside it."""
 
