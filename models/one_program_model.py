@@ -179,7 +179,8 @@ class RowsModel(OneProgramModel):
             replace(
                 info, shape=[self._symbol if d in dims else n for d, n in enumerate(info.shape)]
             )
-            for info, dims in zip(self._signature.outputs, rows, strict=True)
+            # results that judge indices come behind the outputs
+            for info, dims in zip(self._signature.outputs, rows, strict=False)
         ]
 
 

@@ -10,7 +10,7 @@ import glow
 import numpy as np
 import onnx
 import pytest
-from glow.errors import CompileError, GlowError, InputError
+from glow.errors import CompileError, GlowError, IndexRangeError, InputError
 from glow.tests.support.oracle import close
 from glow.tests.unit.runtime import encoder_of_rows as texts
 from glow.tests.unit.runtime.masked_attention import attention
@@ -189,6 +189,24 @@ def test_sizes_that_other_symbols_decide_need_no_names(rng: np.random.Generator)
     assert len(model.specializations) == 2
     with pytest.raises(CompileError, match="results whose sizes are n or do not depend on it"):
         glow.compile(data, symbols={"n": (1, 5)}, rows="n").warm_up([{"batch": 2}])
+
+
+def test_computed_indices(rng: np.random.Generator):
+    """The extremes of indices that the network computes are results behind its outputs."""
+    data = rows_model(
+        helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),
+        helper.make_node("Gather", ["table", "i"], ["z"]),
+        shape=["sequence", 3],
+        table=(table := rng.standard_normal((9, 3)).astype(np.float32)),
+    )
+    model = glow.compile(data, symbols={"sequence": (1, 20)}, rows="sequence")
+    for length in (20, 7, 1):
+        x = rng.integers(0, 9, (1, length)).astype(np.float32)
+        np.testing.assert_array_equal(model(x)[0], table[x.astype(int)])
+    x[0, 0] = 9
+    with pytest.raises(IndexRangeError, match="expected indices in -9 to 8, found 9"):
+        model(x)
+    model(np.zeros((1, 5), np.float32))
 
 
 def images(rng: np.random.Generator) -> bytes:
