@@ -25,7 +25,8 @@ from .loading import load_model, onnx_frontend
 from .model_forms import NO_VALUES, Values
 from .models.compiled_model import CompiledModel
 from .passes.collector import without_garbage_collection
-from .passes.graph.same_for_rows import expect_same_for_rows
+from .passes.graph.row_means import divide_by_rows
+from .passes.graph.same_for_rows import expect_same_for_rows, rows_of_results
 from .passes.graph.states import set_named_states
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.resume import remaining_stages
@@ -261,23 +262,29 @@ class ColdCompilation:
 
     def with_rows(
         self, graphs: Mapping[int, ModuleOp], symbol: str, dimensions: Sequence[str]
-    ) -> ModuleOp:
+    ) -> tuple[ModuleOp, Sequence[Sequence[int]]]:
         """
         Returns a graph for up to as many rows as the first of some `graphs`, by their rows, with
-        the number of rows as its last input. `dimensions` are those of inputs that are rows, as
-        `glow-limit-rows` takes them. Raises CompileError unless all graphs are the same but for
-        the number, which is called `symbol`.
+        the number of rows as its last input, and the dimensions of each result that are rows.
+        `dimensions` are those of inputs, as `glow-limit-rows` takes them. Raises CompileError
+        unless all graphs are the same but for the number, which is called `symbol`.
         """
+        names = ",".join(f'"{d}"' for d in dimensions)
+        limits = f'{_SIMPLE},glow-limit-rows{{rows={names} count="{_ROWS_COUNT}"}}'
+        limited = {
+            rows: Stages(module, (Stage("limited", limits),), self._request.verify)["limited"]
+            for rows, module in graphs.items()
+        }
+        divide_by_rows({rows: main_function(module) for rows, module in limited.items()})
         compared = {
             rows: main_function(Stages(module, (Stage("compared", _COMPARED),), False)["compared"])
-            for rows, module in graphs.items()
+            for rows, module in limited.items()
         }
         (most, large), *others = compared.items()
         for rows, small in others:
             expect_same_for_rows(large, small, (most, rows), symbol)
-        names = ",".join(f'"{d}"' for d in dimensions)
-        limited = Stage("limited", f'glow-limit-rows{{rows={names} count="{_ROWS_COUNT}"}}')
-        return Stages(graphs[most], (limited,), self._request.verify)["limited"]
+        (rows, small), *_ = others
+        return limited[most], rows_of_results(large, small, (most, rows), symbol)
 
     def _stages_from(self, module: ModuleOp) -> Stages:
         """Returns the stages that follow those which the module has been through."""

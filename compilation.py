@@ -117,19 +117,22 @@ class Compilation:
 
     def with_rows(
         self, sizes: Mapping[str, int], symbol: str, fewer: Sequence[int], dimensions: Sequence[str]
-    ) -> CompiledModel:
+    ) -> tuple[CompiledModel, Sequence[Sequence[int]]]:
         """
         Returns the model for sizes of all symbols with the size of `symbol` as its last input, of
-        which `sizes` has the largest. `fewer` are other sizes, for which the graph has to be the
-        same, and `dimensions` those of inputs that have the symbol. Raises CompileError.
+        which `sizes` has the largest, and the dimensions of each output that have the symbol.
+        `fewer` are other sizes, for which the graph has to be the same, and `dimensions` those of
+        inputs that have the symbol. Raises CompileError.
         """
 
         def limited() -> tuple[ModuleOp, Facts]:
             rows = (sizes[symbol], *fewer)
             graphs = {n: self.graph({**sizes, symbol: n}) for n in rows}
-            return self._cold.with_rows(graphs, symbol, dimensions), Facts(None)
+            module, of_outputs = self._cold.with_rows(graphs, symbol, dimensions)
+            return module, Facts(of_outputs)
 
-        return self.compiled_form(sizes, f"rows of {symbol}", limited)[0]
+        model, facts = self.compiled_form(sizes, f"rows of {symbol}", limited)
+        return model, facts.values
 
     def nested(self) -> NestedInterface | None:
         """

@@ -181,6 +181,7 @@ def _one_program(
     signature = job.symbolic_signature(sizes)
     if signature is None:
         raise GlowError(f"{option}: expected a model with a symbol of that name, found none")
+    signature = job.with_output_symbols(signature, sizes, rules.ranges)
     if rules.rows is None:
         assert rules.batch_loop is not None
         batch = rules.batch_loop
@@ -189,7 +190,7 @@ def _one_program(
 
     def limited(
         sizes: Mapping[str, int], fewer: Sequence[int], dimensions: Sequence[str]
-    ) -> CompiledModel:
+    ) -> tuple[CompiledModel, Sequence[Sequence[int]]]:
         return job.with_rows(sizes, symbol, fewer, dimensions)
 
     return RowsModel(target, signature, sizes, limited, rules, symbol)

@@ -7,6 +7,7 @@ Exporters name the dimensions of inputs, and often leave those of outputs open.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from .symbols import SizeRange
@@ -29,16 +30,26 @@ def trial_sizes(
     Yields pairs of sizes of all symbols, within their ranges. Where ranges allow it, no two symbols
     have the same size, and none has the same size twice.
     """
+    # those with few sizes choose first
+    order = sorted(symbols, key=lambda s: ranges[s].high - ranges[s].low if s in ranges else inf)
     for unit in _UNITS:
-        first = {s: _within(unit * (i + 2), ranges.get(s)) for i, s in enumerate(symbols)}
-        more = {
-            s: _within(unit * (i + 2 + len(symbols)), ranges.get(s)) for i, s in enumerate(symbols)
-        }
+        used: set[int] = set()
+        first, more = dict[str, int](), dict[str, int]()
+        for symbol in order:
+            for number, sizes in enumerate((first, more)):
+                near = unit * (2 + symbols.index(symbol) + number * len(symbols))
+                sizes[symbol] = _unused(near, ranges.get(symbol), used)
         yield first, more
 
 
-def _within(size: int, allowed: SizeRange | None) -> int:
-    return size if allowed is None else min(max(size, allowed.low), allowed.high)
+def _unused(size: int, allowed: SizeRange | None, used: set[int]) -> int:
+    """Returns the size of a range that is nearest to `size`, if possible none of those in use."""
+    low, high = (1, size + len(used)) if allowed is None else (allowed.low, allowed.high)
+    nearest = min(max(size, low), high)
+    near = range(max(low, nearest - len(used)), min(high, nearest + len(used)) + 1)
+    found = min(set(near) - used, key=lambda n: (abs(n - nearest), n), default=nearest)
+    used.add(found)
+    return found
 
 
 def named_dimensions(

@@ -6,7 +6,7 @@ A symbolic dimension is a string in the shape of a `TensorInfo`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING
@@ -44,6 +44,19 @@ def checked_sizes(symbols: object) -> dict[str, int]:
     return {name: _checked_size(name, size) for name, size in _by_name(symbols).items()}
 
 
+def listed_sizes(symbols: object) -> list[object]:
+    """
+    Returns the sizes of several programs, each of which `checked_sizes` takes. Raises GlowError
+    unless `symbols` lists them.
+    """
+    if isinstance(symbols, Mapping | str) or not isinstance(symbols, Iterable):
+        raise GlowError(
+            f'expected a list of sizes by symbol, such as [{{"batch": 1}}, {{"batch": 8}}], found '
+            f"{symbols!r}"
+        )
+    return list(symbols)
+
+
 def checked_ranges(symbols: object) -> tuple[dict[str, int], dict[str, SizeRange]]:
     """
     Returns sizes and ranges of sizes by symbol. Raises GlowError as `checked_sizes` does, but also
@@ -52,6 +65,11 @@ def checked_ranges(symbols: object) -> tuple[dict[str, int], dict[str, SizeRange
     sizes: dict[str, int] = {}
     ranges: dict[str, SizeRange] = {}
     for name, size in _by_name(symbols).items():
+        if isinstance(size, list):
+            raise GlowError(
+                f"expected a size of symbol {name}, or a tuple of the smallest and the largest "
+                f"one, such as (1, 64), found {size!r}"
+            )
         if not isinstance(size, tuple):
             sizes[name] = _checked_size(name, size)
             continue
@@ -204,8 +222,10 @@ class Binding:
         """Returns the place of a symbol."""
         return ", ".join(self._place(i, d) for i, d, n in self._places if self.symbols[n] == symbol)
 
-    def expect_symbol(self, name: str) -> None:
+    def expect_symbol(self, name: object) -> None:
         """Raises GlowError unless there is a symbol with this name."""
+        if not isinstance(name, str):
+            raise GlowError(f"expected the name of a symbol as a string, found {name!r}")
         if name not in self.symbols:
             raise GlowError(
                 f"no symbol is called {name!r}{did_you_mean(name, self.symbols)}; "

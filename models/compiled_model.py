@@ -14,7 +14,7 @@ from ..interface.destinations import Outputs, copy_results, destinations, expect
 from ..interface.memory_plan import MemoryPlan
 from ..interface.program import InPlaceProgram, Program
 from ..interface.signature import Signature, TensorInfo
-from ..interface.symbols import checked_sizes
+from ..interface.symbols import checked_sizes, listed_sizes
 from ..runtime.peak_memory import peak_resident_bytes
 from ..runtime.random_state import RandomState
 from ..runtime.reports import listening
@@ -214,8 +214,8 @@ class CompiledModel:
         Raises GlowError for wrong symbols, if there are more specializations than are kept, and
         what `glow.compile` raises; InputError for sizes out of their range.
         """
-        for sizes in symbols:
-            self.specialize(sizes)
+        for sizes in listed_sizes(symbols):
+            self.specialize(checked_sizes(sizes))
 
     @property
     def specializations(self) -> list[CompiledModel]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -28,6 +29,8 @@ class OneProgramModel(SymbolicModel):
 
     OPTION: ClassVar[str]
     """The keyword of `glow.compile` that names the symbol."""
+    LEAST: ClassVar[int] = 2
+    """The smallest size that a program has memory for."""
 
     def __init__(
         self,
@@ -58,14 +61,14 @@ class OneProgramModel(SymbolicModel):
                 f"{self.OPTION}: memory is planned for the largest size; give the sizes that "
                 f'{symbol} may have, such as symbols={{"{symbol}": (1, 64)}}'
             )
-        return ranges[symbol].high
+        return max(ranges[symbol].high, self.LEAST)
 
     def _of_largest(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
         """Returns the sizes of symbols with the largest of the symbol."""
         return (*sizes[: self._place], self._largest, *sizes[self._place + 1 :])
 
-    def _key(self, sizes: Mapping[str, int] | None) -> tuple[int, ...]:
-        given = {self._symbol: self._largest, **checked_sizes(sizes)}
+    def _key(self, sizes: object) -> tuple[int, ...]:
+        given = {self._symbol: self._rules.ranges[self._symbol].high, **checked_sizes(sizes)}
         return self._of_largest(super()._key(given))
 
     def _specialized(self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]) -> CompiledModel:
@@ -81,7 +84,11 @@ class OneProgramModel(SymbolicModel):
         self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
     ) -> list[np.ndarray]:
         found = super()._run_exactly(sizes, inputs)
-        return cut(found, self._signature.outputs, self._by_name(sizes))
+        return cut(found, self._program_outputs(sizes), self._by_name(sizes))
+
+    def _program_outputs(self, sizes: tuple[int, ...]) -> Sequence[TensorInfo]:
+        """Returns the outputs of the program for these sizes, with the symbol in their shapes."""
+        return self._signature.outputs
 
     def _program_inputs(
         self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
@@ -122,23 +129,28 @@ class RowsModel(OneProgramModel):
     """A network whose programs compute as many rows as the inputs of a call have."""
 
     OPTION = "rows"
+    LEAST = 3  # another graph of several rows is compared with it
 
     def __init__(
         self,
         backend: Backend,
         signature: Signature,
         fixed: Mapping[str, int],
-        compile: Callable[[Mapping[str, int], Sequence[int], Sequence[str]], CompiledModel],
+        compile: Callable[
+            [Mapping[str, int], Sequence[int], Sequence[str]],
+            tuple[CompiledModel, Sequence[Sequence[int]]],
+        ],
         rules: SpecializationRules,
         symbol: str,
     ):
         """
         The arguments are those of `OneProgramModel`, but `compile` also takes other sizes of the
         symbol, for which the graph has to be the same, and the dimensions of inputs that have the
-        symbol (`"x=1"`). Also raises GlowError if a dimension depends on the symbol and is not it.
+        symbol (`"x=1"`). It also returns such dimensions of each output. Also raises GlowError if
+        a dimension depends on the symbol and is not it.
         """
         for info in (*signature.inputs, *signature.outputs):
-            if any(d is None or (d != symbol and _names(d, symbol)) for d in info.shape):
+            if any(d != symbol and _names(d, symbol) for d in info.shape):
                 raise GlowError(
                     f"rows: expected dimensions that are {symbol} or do not depend on it; "
                     f"{info.name!r} is {info.shape_text}"
@@ -153,9 +165,23 @@ class RowsModel(OneProgramModel):
         def limited(sizes: Mapping[str, int]) -> CompiledModel:
             high = sizes[symbol]
             # graphs of very few rows may be simpler
-            return compile(sizes, tuple(dict.fromkeys((high - 1, (high + 1) // 2))), dimensions)
+            fewer = tuple(dict.fromkeys((high - 1, (high + 1) // 2)))
+            made, self._row_dimensions[self._binding.key(sizes)] = compile(sizes, fewer, dimensions)
+            return made
 
+        self._row_dimensions: dict[tuple[int, ...], Sequence[Sequence[int]]] = {}
         super().__init__(backend, signature, fixed, limited, rules, symbol)
+
+    def _program_outputs(self, sizes: tuple[int, ...]) -> Sequence[TensorInfo]:
+        # a model may give other names to the sizes of its outputs
+        rows = self._row_dimensions[self._of_largest(sizes)]
+        return [
+            replace(
+                info, shape=[self._symbol if d in dims else n for d, n in enumerate(info.shape)]
+            )
+            # results that judge indices come behind the outputs
+            for info, dims in zip(self._signature.outputs, rows, strict=False)
+        ]
 
 
 def _expect_batch(kind: str, info: TensorInfo, symbol: str) -> None:

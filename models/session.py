@@ -142,7 +142,10 @@ class Session:
 
     def _expected(self, state: Mapping[str, object]) -> dict[str, np.ndarray]:
         """Returns first values of states as arrays of their own. Raises InputError."""
-        infos = tuple(info for info in self._all.inputs if info.name in state)
-        known = Signature(tuple(info for info in infos if info.name in self._states), ())
+        for name in state:
+            if name not in self._states:
+                known = ", ".join(map(repr, self._states))
+                raise InputError(f"no state is called {name!r}; the states are {known}")
+        known = Signature(tuple(info for info in self._all.inputs if info.name in state), ())
         arrays = known.arrays(state)
         return {info.name: a.copy() for info, a in zip(known.inputs, arrays, strict=True)}

@@ -19,7 +19,7 @@ from ..errors import GlowError, ValuesNeededError
 from ..interface.backend import Backend
 from ..interface.destinations import Outputs
 from ..interface.signature import Signature, TensorInfo
-from ..interface.symbols import Binding, SizeRange, checked_sizes
+from ..interface.symbols import Binding, SizeRange, checked_sizes, listed_sizes
 from ..runtime.buckets import BucketSizes, checked_buckets, cut, expect_same, padded
 from .compiled_model import CompiledModel
 from .several_programs import SeveralPrograms
@@ -317,18 +317,18 @@ class SymbolicModel(SpecializedModel):
         """
         return self._kept.get((self._key(symbols), ()))
 
-    def _key(self, sizes: Mapping[str, int] | None) -> tuple[int, ...]:
+    def _key(self, sizes: object) -> tuple[int, ...]:
         """Returns sizes of the symbols that have none yet. Raises the errors of `specialize`."""
-        sizes = checked_sizes(sizes)
+        given = checked_sizes(sizes)
         for name, size in self._fixed.items():
-            if sizes.pop(name, size) != size:
+            if given.pop(name, size) != size:
                 raise GlowError(f"symbol {name} was fixed: it is {size}")
-        key = self._binding.key(sizes)
-        self._expect_in_range(sizes)
+        key = self._binding.key(given)
+        self._expect_in_range(given)
         return key
 
     def warm_up(self, symbols: Iterable[Mapping[str, int]]) -> None:
-        sizes = dict.fromkeys(self._bucketed(self._key(each)) for each in symbols)
+        sizes = dict.fromkeys(self._bucketed(self._key(each)) for each in listed_sizes(symbols))
         if len(sizes) > self._kept.limit:
             raise GlowError(
                 f"{len(sizes)} specializations are more than the {self._kept.limit} that are "

@@ -26,8 +26,17 @@ def matched_states(states: Mapping[str, str], signature: Signature) -> dict[str,
     the same text in both. Raises GlowError for names that do not exist, and for patterns that match
     nothing.
     """
-    inputs = [info.name for info in signature.inputs]
-    outputs = [info.name for info in signature.outputs]
+    if not isinstance(states, Mapping) or not all(  # pyright: ignore[reportUnnecessaryIsInstance]
+        isinstance(name, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        for pair in states.items()
+        for name in pair
+    ):
+        raise GlowError(
+            "states: expected names of inputs with those of outputs, such as "
+            f'{{"past_*": "present_*"}}, found {states!r}'
+        )
+    inputs = {info.name: info for info in signature.inputs}
+    outputs = {info.name: info for info in signature.outputs}
     found: dict[str, str] = {}
     for past, present in states.items():
         if past.count("*") > 1 or past.count("*") != present.count("*"):
@@ -44,6 +53,11 @@ def matched_states(states: Mapping[str, str], signature: Signature) -> dict[str,
             if result not in outputs:
                 near = did_you_mean(result, outputs)
                 raise GlowError(f"states: no output is called {result!r}, for {name!r}{near}")
+            if inputs[name].dtype != outputs[result].dtype:
+                raise GlowError(
+                    f"states: expected a next value of the same type, but {name!r} is "
+                    f"{inputs[name]}, and {result!r} is {outputs[result]}"
+                )
             found[name] = result
     if len(set(found.values())) != len(found):
         raise GlowError("states: expected another output for each input")

@@ -7,13 +7,14 @@ where masks or causality keep padded elements from the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from ..errors import GlowError, InputError
+from ..interface.output_symbols import unnamed_dimensions
 from ..interface.signature import Signature, TensorInfo
 from ..interface.symbols import DerivedSize
 from ..wording import did_you_mean
@@ -71,15 +72,11 @@ def checked_buckets(
     for name in given:
         if name not in symbols:
             raise GlowError(
-                f"buckets: no symbol without a size is called {name!r}{did_you_mean(name, symbols)}"
+                f"buckets: no symbol without a size is called {name!r}"
+                f"{did_you_mean(name, symbols)}; the symbols are {', '.join(symbols)}"
             )
-    for info in signature.outputs:
-        unknown = [d for d in info.shape if not isinstance(d, int) and d not in symbols]
-        if unknown and given:
-            raise GlowError(
-                f"buckets: output {info.name!r} ({info.shape_text}) cannot be cut to its own size, "
-                f"because {_dimension(unknown[0])} is not the symbol of an input"
-            )
+    if given:
+        expect_known_sizes("buckets", signature.outputs, symbols)
     return {name: Bucket(name, _sizes(name, s), largest.get(name)) for name, s in given.items()}
 
 
@@ -91,15 +88,32 @@ def bucket_of(
     return Bucket(symbol, _sizes(symbol, default if given is None else given))
 
 
+def expect_known_sizes(option: str, outputs: Sequence[TensorInfo], symbols: Sequence[str]) -> None:
+    """
+    Raises GlowError if a dimension of an output is no number and does not follow from `symbols`,
+    because results could not be cut to it.
+    """
+    for info in outputs:
+        unknown = [
+            d for d in unnamed_dimensions(info.shape, symbols) if not isinstance(d, DerivedSize)
+        ]
+        if unknown:
+            raise GlowError(
+                f"{option}: output {info.name!r} ({info.shape_text}) cannot be cut to its own "
+                f"size, because {_dimension(unknown[0])} is not the symbol of an input"
+            )
+
+
 def _dimension(size: object) -> str:
     return "a dimension without a name" if size is None else f"dimension {size!r}"
 
 
 def _sizes(symbol: str, given: BucketSizes) -> tuple[int, ...]:
-    if given == POWERS:
+    if isinstance(given, str) and given == POWERS:
         return ()
-    sizes = [s for s in given if isinstance(s, int | np.integer) and s >= 1]
-    if not sizes or len(sizes) < len(given):
+    listed = list(given) if isinstance(given, Iterable) else []
+    sizes = [s for s in listed if isinstance(s, int | np.integer) and s >= 1]
+    if not sizes or len(sizes) < len(listed):
         raise GlowError(
             f"buckets of symbol {symbol!r}: expected {POWERS!r} or sizes of at least 1, such as "
             f"[16, 64], found {given!r}"
@@ -113,10 +127,7 @@ def padded(
     """Returns inputs with zeros behind their elements up to `sizes` of symbols."""
     found: list[np.ndarray] = []
     for array, info in zip(arrays, inputs, strict=True):
-        shape = tuple(
-            int(d.at(sizes)) if isinstance(d, DerivedSize) else sizes.get(d, n)
-            for d, n in zip(info.shape, array.shape, strict=True)
-        )
+        shape = _shape(info, array, sizes)
         if shape != array.shape:
             wide = np.zeros(shape, array.dtype)
             wide[tuple(map(slice, array.shape))] = array
@@ -131,9 +142,17 @@ def cut(
     """Returns outputs without what is beyond the `sizes` of symbols."""
     found: list[np.ndarray] = []
     for array, info in zip(arrays, outputs, strict=True):
-        shape = (sizes.get(d, n) for d, n in zip(info.shape, array.shape, strict=True))
+        shape = _shape(info, array, sizes)
         found.append(np.ascontiguousarray(array[tuple(map(slice, shape))]))
     return found
+
+
+def _shape(info: TensorInfo, array: np.ndarray, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Returns the shape that an array has for `sizes` of symbols."""
+    return tuple(
+        int(d.at(sizes)) if isinstance(d, DerivedSize) else sizes.get(d, n)
+        for d, n in zip(info.shape, array.shape, strict=True)
+    )
 
 
 def expect_same(

@@ -63,7 +63,7 @@ def jobs_of(
             split_reductions(op, machine)
             weights = [_is_weight(v) for v in users[0][0].arguments]
             chosen = _can_be_measured(op) and any(
-                has_alternatives(n.nest, machine) for n in nests_of(op)
+                has_alternatives(n.nest, machine) for n in nests_of(op, machine)
             )
             share = sum(taken for _, taken in users)
             found.append(Job(kernel_key(op), op.clone(), weights, len(users), share, chosen))
@@ -79,10 +79,10 @@ class NumberedNest:
     around: Around
 
 
-def nests_of(kernel: KernelOp) -> Sequence[NumberedNest]:
+def nests_of(kernel: KernelOp, machine: MachineDescription) -> Sequence[NumberedNest]:
     """Returns the nests of a kernel that have elements."""
     steps = KernelSteps(kernel)
-    around, found = loops_around(steps), []
+    around, found = loops_around(steps, machine), []
     for number, op in enumerate(op for op in kernel.walk() if isinstance(op, NestOp)):
         nest = steps.nest(op)
         if not nest.is_empty:

@@ -88,7 +88,9 @@ class Search:
 
     def _search_nests(self, whole: Rivals, found: dict[str, str], end: float) -> None:
         """Searches schedules of the nests, each alone if it can be, those that do most first."""
-        nests = sorted(nests_of(whole.job.kernel), key=lambda each: -_work(each.nest))
+        nests = sorted(
+            nests_of(whole.job.kernel, self._machine), key=lambda each: -_work(each.nest)
+        )
         left = sum(_work(each.nest) for each in nests)
         for each in nests:
             now = time.monotonic()

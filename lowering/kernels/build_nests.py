@@ -33,7 +33,8 @@ from ...passes.visited_operation import each
 from .instructions import Parameter, Signature, describe, keeps_limits, signature_of
 from .kernel_errors import expect_threads
 from .main import main_of, planned_size
-from .row_limits import Pitches, ProgramRows, RowsLost, limited_kernel
+from .row_limits import Pitches, ProgramRows, limited_kernel
+from .row_places import RowsLost
 
 
 @dataclass(frozen=True)

@@ -28,13 +28,10 @@ from ...glow_dialects.glow_nest.limits import limit_text
 from ...glow_dialects.glow_nest.nest import Nest, Repeat, Step, mapped, substituted
 from ...glow_dialects.row_attributes import COUNT, ROWS
 from .codegen.types import significant_strides
+from .row_places import RowsLost, accessed, row_of
 
 Pitches = frozenset[int]
 NONE: Pitches = frozenset()
-
-
-class RowsLost(ValueError):
-    """The rows of a value cannot be followed."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ class ProgramRows:
         periods = [0] * len(shape)
         for pitch in self.pitches.get(buffer_of(value), NONE):
             terms = {Dim(str(d), size): s for d, (size, s) in enumerate(zip(shape, strides))}
-            place = _row_of(terms, start, pitch, self.most)
+            place = row_of(terms, start, pitch, self.most)
             if place.first:
                 raise RowsLost(f"a part of its rows, from row {place.first} on")
             for dim, limit in place.limits().items():
@@ -121,12 +118,20 @@ class ProgramRows:
             if qualifier is Qualifier.IN:
                 continue
             buffer, pitches = buffer_of(value), found.get(number, NONE)
-            former = self.pitches.get(buffer)
-            is_new = qualifier is Qualifier.OUT and _is_whole(value, buffer)
-            if former is not None and former != pitches and not is_new:
-                raise RowsLost("a value some of whose parts have rows and others have none")
+            if qualifier is not Qualifier.OUT or not _is_whole(value, buffer):
+                pitches = _joined(self.pitches.get(buffer, NONE), pitches)
             self.pitches[buffer] = pitches
             self._limits(value)
+
+
+def _joined(a: Pitches, b: Pitches) -> Pitches:
+    """
+    Returns the pitches of memory whose parts have pitches `a` and `b`. A part without rows has all
+    of its elements, so it is valid for any number of rows. Raises RowsLost.
+    """
+    if a and b and a != b:
+        raise RowsLost("a value whose parts have rows in different places")
+    return a or b
 
 
 def _is_whole(value: SSAValue, buffer: SSAValue) -> bool:
@@ -138,68 +143,6 @@ def _form(value: SSAValue) -> tuple[Sequence[int], Sequence[int]]:
     """Returns the shape and the strides of a memref."""
     t = value.type
     return t.get_shape(), significant_strides(t)  # pyright: ignore
-
-
-@dataclass(frozen=True)
-class _Place:
-    """The row of an element: `first + sum(step * variable)`."""
-
-    first: int
-    steps: Sequence[tuple[Dim, int]]
-    """Loop variables and the rows of a step of each, in descending order."""
-    joined: Mapping[Dim, int]
-    """A loop over the elements of all rows, and the elements of each."""
-    repeated: Mapping[Dim, Dim]
-    """A loop over all rows of several texts, and a loop over those of one."""
-
-    def limits(self) -> Mapping[Dim, Limit]:
-        """Returns the limits of whole dimensions."""
-        found = {dim: Limit(factor) for dim, factor in self.joined.items()}
-        if len(self.steps) > 1 or any(step > 1 for _, step in self.steps):
-            raise RowsLost("rows in more than one dimension")
-        return {**found, **{dim: Limit() for dim, _ in self.steps}}
-
-
-def _row_of(terms: Mapping[Dim, object], start: int, pitch: int, most: int) -> _Place:
-    """Returns in which row the elements at a linear form are. Raises RowsLost if it is not one."""
-    steps: list[tuple[Dim, int]] = []
-    joined: dict[Dim, int] = {}
-    repeated: dict[Dim, Dim] = {}
-    inside, within = start % pitch, 1
-    for dim, stride in terms.items():
-        if dim.size == 1 or stride == 0:
-            continue
-        if not isinstance(stride, int) or stride < 0:
-            raise RowsLost("rows that are visited in another order")
-        if stride % (pitch * most) == 0:
-            continue
-        if stride % pitch == 0 and stride // pitch * (dim.size - 1) < most:
-            steps.append((dim, stride // pitch))
-        elif pitch % stride == 0 and stride * dim.size == pitch * most:
-            joined[dim] = pitch // stride
-            within = stride
-        elif pitch % stride == 0 and stride * dim.size % (pitch * most) == 0 and not dim.limit:
-            limit = Limit(pitch // stride)
-            repeated[dim] = Dim(dim.name, pitch * most // stride, limit)
-            within = stride
-        else:
-            inside += stride * (dim.size - 1)
-    steps.sort(key=lambda of: -of[1])
-    first = start // pitch % most
-    rows = first + sum(step * (dim.size - 1) for dim, step in steps)
-    whole = {**joined, **repeated}
-    several = len(whole) > 1 or (whole and steps)
-    if inside >= (within if whole else pitch) or rows >= most or several:
-        raise RowsLost("elements of several rows in one dimension")
-    if steps and not _covers(steps, first, most):
-        raise RowsLost(f"a part of its {most} rows")
-    return _Place(first, steps, joined, repeated)
-
-
-def _covers(steps: Sequence[tuple[Dim, int]], first: int, most: int) -> bool:
-    """Returns whether loops visit all rows from the first one on, or whole blocks of rows."""
-    dim, step = steps[0]
-    return first > 0 or step * dim.size + step > most or dim.limit is not None
 
 
 # kernels
@@ -229,18 +172,15 @@ def limited_kernel(
     """
     follower = _Follower(views, dict(enumerate(pitches)), most, keeps_limits)
     made = [follower.step(step) for step in steps]
-    written: dict[int, set[Pitches]] = {}
+    written: dict[int, Pitches] = {}
     is_limited = False
     for nest in _nests(made):
         is_limited = is_limited or nest.is_limited
         for write in nest.writes:
             if (number := write.buffer.parameter) is not None:
-                written.setdefault(number, set()).add(_pitches_of(write))
-    for found in written.values():
-        if len(found) > 1:
-            raise RowsLost("a result some of whose parts have rows and others have none")
+                written[number] = _joined(written.get(number, NONE), _pitches_of(write))
     is_limited = is_limited or any(_has_limit(step) for step in made)
-    return KernelRows(made, {n: next(iter(p)) for n, p in written.items()}, is_limited)
+    return KernelRows(made, written, is_limited)
 
 
 def _nests(steps: Sequence[Step]) -> Iterator[Nest]:
@@ -329,16 +269,13 @@ class _Follower:
         return tuple(part for dim in dims for part in self.split.get(dim, (dim,)))
 
     def _wrote(self, write: Access) -> None:
-        found = _pitches_of(write)
-        if self.scratch.setdefault(write.buffer, found) != found:
-            raise RowsLost("temporary memory some of whose parts have rows and others have none")
+        former = self.scratch.get(write.buffer, NONE)
+        self.scratch[write.buffer] = _joined(former, _pitches_of(write))
 
     def _find(self, nest: Nest) -> None:
         """Finds the loops over rows of one nest."""
         for access in (*nest.reduced_reads, *nest.operands, *nest.index_accesses()):
             for pitch in self._pitches(access):
-                if access.indirect is not None:
-                    raise RowsLost("rows that an index chooses")
                 self._follow(access, pitch, frozenset(nest.reduced))
 
     def _pitches(self, access: Access) -> Pitches:
@@ -353,7 +290,7 @@ class _Follower:
         if self.keeps_limits and any(_has_pitch(d, s, pitch) for d, s in terms.items()):
             return
         start = access.place.constant - (0 if number is None else self.views[number].offset)
-        row = _row_of(terms, start, pitch, self.most)
+        row = accessed(access, start, pitch, self.most)
         for dim, factor in row.joined.items():
             self._limit(dim, Limit(factor))
         for dim, inner in row.repeated.items():

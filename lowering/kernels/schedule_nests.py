@@ -71,7 +71,7 @@ def schedule_nests(
     """
     steps = KernelSteps(kernel)
     nests = [op for op in kernel.walk() if isinstance(op, NestOp)]
-    around = loops_around(steps)
+    around = loops_around(steps, machine)
     for number, op in enumerate(each(nests)):
         if op.schedule is not None:
             continue

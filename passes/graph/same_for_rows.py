@@ -13,7 +13,7 @@ constant mask, have all rows at any time: so a node that joins rows needs bound 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import product, zip_longest
 
 import numpy as np
 from xdsl.dialects import func
@@ -21,9 +21,13 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...errors import CompileError
+from ...glow_dialects.formula.facts import divided_dimension
+from ...glow_dialects.formula.statement import Loop, Read, Statement
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.shape import BroadcastOp, GatherOp
+from ...glow_dialects.glow.structured import Structured
+from ...glow_dialects.operator import shape_of
 from ...semantics.registry import evaluate, has_meaning
 from .rewriting import failure
 
@@ -46,6 +50,28 @@ def expect_same_for_rows(
             assert more is not None
             raise comparison.error(more, "one graph has more nodes")
         comparison.visit(a, b)
+
+
+def rows_of_results(
+    large: func.FuncOp, small: func.FuncOp, rows: tuple[int, int], symbol: str
+) -> list[list[int]]:
+    """
+    Returns the dimensions of each result of such graphs that have the size of the rows. Raises
+    CompileError for one that depends on it otherwise.
+    """
+    (end, other) = (graph.body.block.last_op for graph in (large, small))
+    assert isinstance(end, func.ReturnOp)
+    assert isinstance(other, func.ReturnOp)
+    found: list[list[int]] = []
+    for a, b in zip(end.operands, other.operands, strict=True):
+        dims = list(_row_dims(a, b))
+        if any(shape_of(v.type)[d] != n for v, n in zip((a, b), rows) for d in dims):
+            raise failure(
+                end,
+                f"expected results whose sizes are {symbol} or do not depend on it, found {a.type}",
+            )
+        found.append(dims)
+    return found
 
 
 def _nodes(function: func.FuncOp) -> Sequence[Operation]:
@@ -148,29 +174,71 @@ class _Comparison:
             is_bound = bool(bound)
         elif isinstance(large, BroadcastOp):
             (value,) = large.operands
-            is_bound = bool(bound) and _row_dims(value, self.same[value]) == _row_dims(
-                large.results[0], small.results[0]
-            )
+            repeated = len(_row_dims(large.results[0], small.results[0]))
+            is_bound = bool(bound) and len(_row_dims(value, self.same[value])) == repeated
+        elif isinstance(large, Structured):
+            is_bound = self._binds(large, small)
         else:
             is_bound = bool(rows) and len(bound) == len(rows)
             moves = large.has_trait(OnlyMovesData) or isinstance(large, func.ReturnOp)
-            looks_up = isinstance(large, GatherOp) and rows == [large.indices]
-            if not moves and not looks_up and rows and not bound:
-                raise failure(
-                    large,
-                    f"expected a value that depends on inputs of the size {self._symbol}, found "
-                    "one that only has this size",
-                )
+            if rows and not bound and not moves and not _looks_up(large, rows):
+                raise self._unbound(large)
         if is_bound:
             self.bound.update(large.results)
 
+    def _binds(self, op: Structured, small: Operation) -> bool:
+        """
+        Returns whether all rows of the result are bound, by the formula of a node. Raises
+        CompileError if it joins rows that are not.
+        """
+        pairs = zip(op.operands, small.operands, strict=True)
+        rows = {i: dims for i, (a, b) in enumerate(pairs) if (dims := _row_dims(a, b))}
+        joined = {(i, d) for i, each in rows.items() for d in each}
+        ends = {i for i in rows if op.operands[i] in self.bound}
+        bound, statement = set[int](), op.statement(op.call)
+        for chosen in product(*([None, *each] for each in rows.values())):
+            parts = {i: d for i, d in zip(rows, chosen, strict=True) if d is not None}
+            if parts and (found := divided_dimension(statement, parts)) is not None:
+                joined.difference_update(parts.items())
+                if not ends.isdisjoint(parts):
+                    bound.add(found)
+        limited = _loops(statement, [(i, d) for i in ends for d in rows[i]])
+        if not limited.issuperset(_loops(statement, [at for at in joined if at[0] not in ends])):
+            raise self._unbound(op)
+        return bound.issuperset(_row_dims(op.results[0], small.results[0]))
 
-def _row_dims(large: SSAValue, small: SSAValue) -> int:
-    """Returns how many dimensions of two values differ."""
+    def _unbound(self, op: Operation) -> CompileError:
+        return failure(
+            op,
+            f"expected a value that depends on inputs of the size {self._symbol}, found one that "
+            "only has this size",
+        )
+
+
+def _loops(statement: Statement, places: Sequence[tuple[int, int]]) -> set[Loop]:
+    """Returns the loops in the indices of operands at places: operands, and dimensions of each."""
+    return {
+        loop
+        for term in statement.terms()
+        if isinstance(term, Read)
+        for operand, dim in places
+        if term.source == operand
+        for loop in term.indices[dim].loops
+    }
+
+
+def _looks_up(op: Operation, rows: Sequence[SSAValue]) -> bool:
+    """Returns whether a node has rows of indices only, each of which chooses an element."""
+    return isinstance(op, GatherOp) and rows == [op.indices]
+
+
+def _row_dims(large: SSAValue, small: SSAValue) -> Sequence[int]:
+    """Returns the dimensions in which two values differ."""
     a, b = large.type, small.type
     assert isinstance(a, TensorType)
     assert isinstance(b, TensorType)
-    return sum(x != y for x, y in zip(a.get_shape(), b.get_shape(), strict=True))
+    pairs = zip(a.get_shape(), b.get_shape(), strict=True)
+    return [d for d, (x, y) in enumerate(pairs) if x != y]
 
 
 def _array(value: SSAValue) -> np.ndarray | None:

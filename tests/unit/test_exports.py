@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,27 @@ def test_a_model_is_checked(tmp_path: Path, operator: str, state: str):
     np.savez(path.with_suffix(".npz"), allow_pickle=False, **arrays)
     assert [f["x"].shape for f in feeds_of(path, ["x"])] == [(2, 3), (5, 3)]
     assert check(path, 0.0, "interpreter")["state"] == state
+
+
+@pytest.mark.parametrize(("sizes", "state"), [((2, 5, 2), "equal"), ((5, 7, 3), "failed")])
+def test_sizes_that_the_peer_does_not_run_are_left_out(
+    tmp_path: Path, sizes: Sequence[int], state: str
+):
+    pytest.importorskip("onnxruntime")
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])
+    shape = helper.make_tensor("shape", TensorProto.INT64, [2], [2, 3])
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [x], [y], [shape])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    scale = Scale(lambda: None, [Input("x", ("n", 3))], [{"n": n} for n in sizes])
+    arrays = {f"{i}/x": feed["x"] for i, feed in enumerate(scale.feeds(0))}
+    np.savez(path.with_suffix(".npz"), allow_pickle=False, **arrays)
+    found = check(path, 0.0, "interpreter")
+    assert found["state"] == state
+    assert found.get("sizes") == ("2/3" if state == "equal" else None)
 
 
 def test_models_of_packages_get_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

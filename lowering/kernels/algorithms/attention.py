@@ -23,7 +23,7 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, NumberList, Reduction
 from ....glow_dialects.scalar import Expr, convert, maximum, multiply_add, select
 from ..registry import Kernel, kernel, total, view_dims
-from ..row_limits import RowsLost
+from ..row_places import RowsLost
 from ..schedules.blocking import (
     balanced_panel,
     hides_blocks,

@@ -215,9 +215,17 @@ class TileReduction:
         for access in self._far:
             self._prefetch_points(tile, access, sums.points, 0)
         start = {d: elements.start for d, elements in tile.elements.items()}
-        for access in self._lines:
+        for access in () if self._is_rest(tile) else self._lines:
             tile.memory.prefetch(access, tile.places[access], offset_of(access, start), 2)
         return results
+
+    def _is_rest(self, tile: Tile) -> bool:
+        """
+        Returns whether a tile has the last rows of a call. There may be no others, and so few meet
+        weights too quickly for prefetches of more.
+        """
+        dims = (d for d in tile.elements if d.limit is not None)
+        return any(len(tile.elements[d]) < self._schedule.step(d) for d in dims)
 
     def _combined(
         self, before: Sequence[SSAValue], values: Sequence[Value], numbers: Sequence[int]

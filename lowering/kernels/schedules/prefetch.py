@@ -255,18 +255,20 @@ def _of_amx_tile(nest: Nest, schedule: AmxTile) -> AmxTile:
 # by the loops around nests
 
 
-def loops_around(steps: KernelSteps) -> Mapping[NestOp, Around]:
+def loops_around(steps: KernelSteps, machine: MachineDescription) -> Mapping[NestOp, Around]:
     """Returns, for nests in loops of a kernel, the facts that prefetches depend on."""
     found: dict[NestOp, Around] = {}
-    _look_around(steps, steps.kernel.body.block, found)
+    _look_around(steps, steps.kernel.body.block, machine, found)
     return found
 
 
-def _look_around(steps: KernelSteps, block: Block, found: dict[NestOp, Around]) -> None:
+def _look_around(
+    steps: KernelSteps, block: Block, machine: MachineDescription, found: dict[NestOp, Around]
+) -> None:
     for op in block.ops:
         if isinstance(op, RepeatOp):
-            _look_around(steps, op.body.block, found)
-            found.update(_next_panels(steps, op))
+            _look_around(steps, op.body.block, machine, found)
+            found.update(_next_panels(steps, op, machine))
         elif isinstance(op, RepeatListedOp):
             nests = (n for n in op.body.block.ops if isinstance(n, NestOp))
             found.update({nest: Around(chosen=True) for nest in nests})
@@ -283,12 +285,18 @@ class _Product:
     """The number of the row, counted from an arbitrary first one."""
     rows: int
     """The number of rows, including the loops between the one over `p` and the nest."""
+    is_limited: bool
+    """Whether a call may have fewer rows."""
 
 
-def _next_panels(steps: KernelSteps, loop: RepeatOp) -> Mapping[NestOp, Around]:
+def _next_panels(
+    steps: KernelSteps, loop: RepeatOp, machine: MachineDescription
+) -> Mapping[NestOp, Around]:
     """
     Lets each step of the products of a register tile prefetch its share of the next panel, so that
-    the panel is complete when all rows have met the present one.
+    the panel is complete when all rows have met the present one. If a call has fewer rows, they
+    prefetch less; so where the number is not known, all of them prefetch several panels, which stay
+    near.
     """
     p = steps.variable(loop.variable)
     found = [_as_product(p, *at) for at in _products(steps, loop.body.block, ())]
@@ -301,6 +309,9 @@ def _next_panels(steps: KernelSteps, loop: RepeatOp) -> Mapping[NestOp, Around]:
     # so few rows would prefetch a line several times
     if step > TIMINGS.most_panel_step:
         return {}
+    if any(p.is_limited for p in products):
+        size = width * first.term.size * element_bytes(first.panel.element)
+        step = min(step * max(1, near_bytes(machine) // size), TIMINGS.most_panel_step)
     shares: dict[NestOp, Around] = {}
     for each in products:
         panel = stride_of(first.panel, p)
@@ -338,7 +349,8 @@ def _as_product(loop: Dim, op: NestOp, nest: Nest, around: tuple[Dim, ...]) -> _
     place = _row_number(rows, row, outside)
     if place is None:
         return None
-    return _Product(op, panel, term, place, prod(d.size for d in outside))
+    limited = any(d.limit is not None for d in outside)
+    return _Product(op, panel, term, place, prod(d.size for d in outside), limited)
 
 
 def _row_number(access: Access, row: Dim, dims: Sequence[Dim]) -> Affine | None:

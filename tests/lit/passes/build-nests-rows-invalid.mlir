@@ -42,8 +42,10 @@ func.func @main(%x: tensor<24x8xf32> {glow.rows = array<i64: 0>}, %i: tensor<3xi
 
 // -----
 
-// CHECK: found a value some of whose parts have rows and others have none
-func.func @main(%x: tensor<24x8xf32> {glow.rows = array<i64: 0>}, %z: tensor<24x8xf32>, %n: tensor<i64> {glow.row_count}) -> tensor<24x16xf32> {
-  %y = glow.concat %x, %z axis 1 : (tensor<24x8xf32>, tensor<24x8xf32>) -> tensor<24x16xf32>
-  func.return %y : tensor<24x16xf32>
+// CHECK: glow_inst.copy: expected rows that its loops can end with, found a value whose parts have rows in different places
+func.func @main(%x: tensor<24x8xf32> {glow.rows = array<i64: 0>}, %z: tensor<8x24xf32> {glow.rows = array<i64: 1>}, %n: tensor<i64> {glow.row_count}) -> tensor<2x192xf32> {
+  %a = glow.reshape %x : (tensor<24x8xf32>) -> tensor<1x192xf32>
+  %b = glow.reshape %z : (tensor<8x24xf32>) -> tensor<1x192xf32>
+  %y = glow.concat %a, %b axis 0 : (tensor<1x192xf32>, tensor<1x192xf32>) -> tensor<2x192xf32>
+  func.return %y : tensor<2x192xf32>
 }

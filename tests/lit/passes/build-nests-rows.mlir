@@ -66,3 +66,38 @@ func.func @main(%x: tensor<24x8xf32> {glow.rows = array<i64: 0>}, %z: tensor<24x
 }
 
 // CHECK:     glow_nest.nest parallel(d0: 24, d1: 8) reads
+
+// -----
+
+// A value may have parts without rows: these have all of their elements.
+func.func @main(%x: tensor<24x8xf32> {glow.rows = array<i64: 0>}, %z: tensor<24x2xf32>, %n: tensor<i64> {glow.row_count}) -> tensor<24xf32> {
+  %y = glow.concat %z, %x axis 1 : (tensor<24x2xf32>, tensor<24x8xf32>) -> tensor<24x10xf32>
+  %s = glow.reduce_sum %y axes [1] : (tensor<24x10xf32>) -> tensor<24xf32>
+  func.return %s : tensor<24xf32>
+}
+
+// CHECK: glow_nest.nest parallel(d0: 24, d1: 2) reads
+// CHECK: glow_nest.nest parallel(d0: 24 of rows, d1: 8) reads
+// CHECK: glow_nest.nest parallel(kept0: 24 of rows) reduce(r0: 10) add f32
+
+// -----
+
+// A window that moves within rows has temporary memory with a frame, which all rows have.
+func.func @main(%x: tensor<5x3x7x9xf32> {glow.rows = array<i64: 0>}, %w: tensor<2x3x3x3xf32>, %b: tensor<2xf32>, %n: tensor<i64> {glow.row_count}) -> tensor<5x2x7x9xf32> {
+  %y = glow.convolution %x, %w, %b pads [1, 1, 1, 1] : (tensor<5x3x7x9xf32>, tensor<2x3x3x3xf32>, tensor<2xf32>) -> tensor<5x2x7x9xf32>
+  func.return %y : tensor<5x2x7x9xf32>
+}
+
+// CHECK:     writes(%scratch[297 * b0 + 99 * b1 + 11 * b2 + b3 + 21]) body
+// CHECK:     glow_nest.nest parallel(d0: 5 of rows, d1: 3, d2: 7, d3: 9) reads(%in[{{.*}}]) writes(%scratch[297 * d0
+// CHECK-NEXT: glow_nest.nest parallel(n: 5 of rows, o: 2, w0: 7, w1: 9) reduce
+
+// -----
+
+// An index in memory may choose an element of a row.
+func.func @main(%x: tensor<24x8xf32> {glow.rows = array<i64: 0>}, %i: tensor<24x3xi64> {glow.rows = array<i64: 0>}, %n: tensor<i64> {glow.row_count}) -> tensor<24x3xf32> {
+  %y = glow.gather_elements %x, %i axis 1 : (tensor<24x8xf32>, tensor<24x3xi64>) -> tensor<24x3xf32>
+  func.return %y : tensor<24x3xf32>
+}
+
+// CHECK: glow_nest.nest parallel(a0: 24 of rows, j: 3) reads(%in[8 * a0 + 1 * index(%scratch[3 * a0 + j], 8)])

@@ -50,7 +50,9 @@ def around(step: Step, *views: View) -> dict[Nest, Around]:
     buffers = [v.buffer for v in views]
     steps = KernelSteps(kernel, dict(zip(kernel.body.block.args, buffers, strict=True)))
     steps.write([step], InsertPoint.at_end(kernel.body.block))
-    return {steps.nest(op): found for op, found in loops_around(steps).items()}
+    return {
+        steps.nest(op): found for op, found in loops_around(steps, MachineDescription()).items()
+    }
 
 
 def next_panel(found: Around, nest: Nest) -> Access:

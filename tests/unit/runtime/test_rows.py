@@ -10,7 +10,7 @@ import glow
 import numpy as np
 import onnx
 import pytest
-from glow.errors import CompileError, GlowError, InputError
+from glow.errors import CompileError, GlowError, IndexRangeError, InputError
 from glow.tests.support.oracle import close
 from glow.tests.unit.runtime import encoder_of_rows as texts
 from glow.tests.unit.runtime.masked_attention import attention
@@ -117,7 +117,154 @@ def test_sums_over_rows(rng: np.random.Generator):
         close(model(x)[0], np.exp(x).sum(1, keepdims=True))
 
 
-MEAN = rows_model(helper.make_node("ReduceMean", ["x", "axes"], ["z"]), shape=[1], axes=[1])
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+def test_means_over_rows(rng: np.random.Generator, width: int, kind: type):
+    """A mean divides by the rows of the call; sums of 16-bit floats would have no number."""
+    element = TensorProto.FLOAT if kind is np.float32 else TensorProto.FLOAT16
+    nodes = [
+        helper.make_node("Expand", ["x", "shape"], ["all"]),
+        helper.make_node("ReduceMean", ["all", "axes"], ["z"], keepdims=0),
+        helper.make_node("Cast", ["z"], ["y"], to=TensorProto.FLOAT),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "mean",
+        [helper.make_tensor_value_info("x", element, [2, "sequence", 1])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])],
+        [
+            numpy_helper.from_array(np.array([1, 1, width]), "shape"),
+            numpy_helper.from_array(np.array([1, 2]), "axes"),
+        ],
+    )
+    whole = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    data = whole.SerializeToString()
+    model = glow.compile(data, symbols={"sequence": (1, 50)}, rows="sequence")
+    for length in (50, 49, 33, 16, 3, 1):
+        x = (rng.uniform(0.5, 1.5, (2, length, 1)) * 2e4).astype(kind)
+        tolerance = 1e-5 if kind is np.float32 else 1e-3
+        np.testing.assert_allclose(model(x)[0], x.mean((1, 2), np.float64), rtol=tolerance)
+
+
+def without_output_names(data: bytes) -> bytes:
+    """Returns a model whose outputs have names of their own for their sizes, as exporters do."""
+    made = onnx.load_from_string(data)
+    for output in made.graph.output:
+        for i, dim in enumerate(output.type.tensor_type.shape.dim):
+            dim.dim_param = f"{output.name}_dim_{i}"
+    return made.SerializeToString()
+
+
+@pytest.mark.parametrize("most", [texts.MOST, 9, 2])
+def test_results_whose_sizes_have_other_names_are_cut(rng: np.random.Generator, most: int):
+    """The program has results for the largest size, also if the model does not name the rows."""
+    data = without_output_names(texts.encoder(rng))
+    exact = expected(data)
+    model = glow.compile(data, symbols={"sequence": (1, most)}, rows="sequence")
+    assert model.get_outputs()[0].shape == [1, "sequence", texts.WIDTH]
+    for length in (1, most - 1, most):
+        given = texts.feed(rng, length, True)
+        close(model(**given)[0], exact(given))
+
+
+def test_sizes_that_other_symbols_decide_need_no_names(rng: np.random.Generator):
+    """Of a result, only the rows are cut: other sizes are those of the program."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "n"])
+    z = helper.make_tensor_value_info("z", TensorProto.FLOAT, ["first", "second"])
+    nodes = [
+        helper.make_node("Exp", ["x"], ["e"]),
+        helper.make_node("Concat", ["x", "e"], ["z"], axis=1),
+    ]
+    graph = helper.make_graph(nodes, "joined", [x], [z])
+    whole = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    data = whole.SerializeToString()
+    model = glow.compile(data, symbols={"batch": (1, 5)}, rows="batch")
+    for batch, n in ((2, 3), (5, 3), (1, 7), (5, 7)):
+        given = rng.standard_normal((batch, n)).astype(np.float32)
+        (got,) = model(given)
+        close(got, np.concatenate([given, np.exp(given)], 1))
+        out = np.empty_like(got)
+        model.run_into([out], {"x": given})
+        np.testing.assert_array_equal(out, got)
+    assert len(model.specializations) == 2
+    with pytest.raises(CompileError, match="results whose sizes are n or do not depend on it"):
+        glow.compile(data, symbols={"n": (1, 5)}, rows="n").warm_up([{"batch": 2}])
+
+
+def test_computed_indices(rng: np.random.Generator):
+    """The extremes of indices that the network computes are results behind its outputs."""
+    data = rows_model(
+        helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),
+        helper.make_node("Gather", ["table", "i"], ["z"]),
+        shape=["sequence", 3],
+        table=(table := rng.standard_normal((9, 3)).astype(np.float32)),
+    )
+    model = glow.compile(data, symbols={"sequence": (1, 20)}, rows="sequence")
+    for length in (20, 7, 1):
+        x = rng.integers(0, 9, (1, length)).astype(np.float32)
+        np.testing.assert_array_equal(model(x)[0], table[x.astype(int)])
+    x[0, 0] = 9
+    with pytest.raises(IndexRangeError, match="expected indices in -9 to 8, found 9"):
+        model(x)
+    model(np.zeros((1, 5), np.float32))
+
+
+def images(rng: np.random.Generator) -> bytes:
+    """Returns a small residual network of `x`, of [batch, 3, 9, 11], with features beside it."""
+
+    def made(*shape: int) -> np.ndarray:
+        return (rng.standard_normal(shape) / max(1, np.prod(shape[1:]) ** 0.5)).astype(np.float32)
+
+    first, second, narrow, features = (
+        made(16, 3, 3, 3),
+        made(16, 16, 3, 3),
+        made(16, 16),
+        made(1, 5),
+    )
+    constants = {"a": first, "b": second, "c": narrow, "f": features}
+    node = helper.make_node
+    nodes = [
+        node("Conv", ["x", "a"], ["p"], pads=[1, 1, 1, 1]),
+        node("Relu", ["p"], ["q"]),
+        node("Conv", ["q", "b"], ["r"], pads=[1, 1, 1, 1]),
+        node("Add", ["r", "q"], ["s"]),
+        node("MaxPool", ["s"], ["t"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
+        node("GlobalAveragePool", ["t"], ["u"]),
+        node("Flatten", ["u"], ["v"]),
+        node("MatMul", ["v", "c"], ["w"]),
+        # features that all images have, as many times as there are images
+        node("Shape", ["x"], ["shape"], start=0, end=1),
+        node("Concat", ["shape", "one"], ["times"], axis=0),
+        node("Tile", ["f", "times"], ["fs"]),
+        node("Softmax", ["fs"], ["soft"], axis=1),
+        node("Concat", ["soft", "w"], ["z"], axis=1),
+    ]
+    weights = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    weights.append(numpy_helper.from_array(np.array([1]), "one"))
+    graph = helper.make_graph(
+        nodes,
+        "images",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 9, 11])],
+        [helper.make_tensor_value_info("z", TensorProto.FLOAT, ["batch", 21])],
+        weights,
+    )
+    whole = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    onnx.checker.check_model(whole)
+    return whole.SerializeToString()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_images_of_a_batch(rng: np.random.Generator, threads: int):
+    """Frames around images, and what all images share, have no rows."""
+    data = images(rng)
+    exact = expected(data)
+    model = glow.compile(data, symbols={"batch": (1, 5)}, rows="batch", threads=threads)
+    for batch in (5, 1, 4, 2, 3):
+        x = rng.standard_normal((batch, 3, 9, 11)).astype(np.float32)
+        close(model(x)[0], exact({"x": x}))
+    assert len(model.specializations) == 1
+
+
 LAST = rows_model(
     helper.make_node("Slice", ["x", "from", "to", "axes"], ["z"]),
     shape=[1],
@@ -142,7 +289,6 @@ SUM = rows_model(helper.make_node("CumSum", ["x", "axis"], ["z"]), shape=["seque
             REPEATED,
             "glow.reduce_max %z: expected a value that depends on inputs of the size sequence",
         ),
-        (MEAN, r"for 9 and for 8, it is glow.div and glow.mul"),
         (LAST, r"glow.slice.*same for all sizes of sequence; for 9 and for 8, starts is"),
     ],
 )

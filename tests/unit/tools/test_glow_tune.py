@@ -75,7 +75,7 @@ def tuned_by_hand(jobs: list[Job], path: Path, **changes: object) -> tuple[str, 
     target = find_target(None, None, None)
     machine = target.describe()
     job = next(j for j in jobs if "convolution" in j.name)
-    found = next(n for n in nests_of(job.kernel) if n.nest.reduction)
+    found = next(n for n in nests_of(job.kernel, machine) if n.nest.reduction)
     ranked = ranked_schedules(found.nest, machine, found.around)
     next(ranked)
     text = text_of(next(ranked)[1])
@@ -244,7 +244,7 @@ def test_entries_that_are_no_schedules(jobs: list[Job], tmp_path: Path) -> None:
     tuned_by_hand(jobs, path, kernels={job.key: {"name": "a", "nests": {"first": "b"}}})
     with pytest.raises(GlowError, match="a kernel has no table of schedules"):
         glow.compile(MODEL, schedules=str(path))
-    nests = {str(n.number): n.nest for n in nests_of(job.kernel)}
+    nests = {str(n.number): n.nest for n in nests_of(job.kernel, MachineDescription())}
     numbers = [number for number, n in nests.items() if n.reduction is not None]
     broken = {numbers[0]: "<register_tile, order = >"}
     tuned_by_hand(jobs, path, kernels={job.key: glow_file_entry(job.name, broken)})
@@ -291,7 +291,7 @@ def test_candidates_have_a_text_and_compute_the_same(
     kinds: set[str] = set()
     for job in (j for j in jobs if j.has_alternatives):
         rivals = Rivals(job, target)
-        for numbered in nests_of(job.kernel):
+        for numbered in nests_of(job.kernel, machine):
             nest, around = numbered.nest, numbered.around
             ranked = list(ranked_schedules(nest, machine, around))
             near = list(neighbours(nest, ranked[0], machine, around))

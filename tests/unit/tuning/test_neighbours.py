@@ -103,7 +103,7 @@ def test_neighbours_compute_the_same(
     machine, tried = target.describe(), 0
     for job in jobs(name, tmp_path):
         rivals = Rivals(job, target)
-        for numbered in nests_of(job.kernel):
+        for numbered in nests_of(job.kernel, machine):
             nest, around = numbered.nest, numbered.around
             best = next(ranked_schedules(nest, machine, around))
             found = list(neighbours(nest, best, machine, around))

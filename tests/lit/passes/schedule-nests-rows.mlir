@@ -1,0 +1,33 @@
+// RUN: glow-opt %s --set-machine="vector-bits=512 vector-registers=32 l2-bytes=524288" --build-nests --schedule-nests --split-input-file | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=512 vector-registers=32 l2-bytes=16384" --build-nests --schedule-nests --split-input-file | filecheck %s --check-prefix=SMALL
+// RUN: glow-opt %s --set-machine="vector-bits=512 vector-registers=32 l2-bytes=524288" --build-nests --schedule-nests --generate-loops --split-input-file | filecheck %s --check-prefix=LOOPS
+
+// All rows prefetch the next panel together: each step prefetches two elements of it.
+
+// CHECK: prefetch_lines = <read = 1, first = 768 * %p + 4 * i + 2 * t + 768>
+// SMALL: prefetch_lines = <read = 1, first = 768 * %p + 6 * i + 3 * t + 768>
+// LOOPS: glow_vec.prefetch
+
+func.func @main(%x: memref<256x16xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<256x144xf32> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 9216 : i64} {
+  %w = glow_inst.weight dense<0.5> : tensor<3x16x48xf32> {offset = 0 : i64} : memref<3x16x48xf32>
+  glow_inst.packed_matmul @out %y, @in %x, @in %w columns 144 : memref<256x144xf32>, memref<256x16xf32>, memref<3x16x48xf32>
+  func.return
+}
+
+// -----
+
+// A call may have fewer rows. So that these prefetch enough, each step prefetches more, as far as L2 holds what all
+// rows prefetch then. The last rows, which may be the only ones, prefetch nothing.
+
+// CHECK: prefetch_lines = <read = 1, first = 768 * %p + 32 * i + 16 * t + 768>, tile = {j: 3, i: 8}
+// SMALL: prefetch_lines = <read = 1, first = 768 * %p + 12 * i + 6 * t + 768>
+// LOOPS: glow_vec.prefetch
+// LOOPS-NOT: glow_vec.prefetch
+
+func.func @main(%x: memref<256x16xf32> {glow.name = "x", glow.rows = array<i64: 0>, glow.qualifier = "in"}, %n: memref<i64> {glow.name = "n", glow.row_count, glow.qualifier = "in"}, %y: memref<256x144xf32> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 9216 : i64} {
+  %w = glow_inst.weight dense<0.5> : tensor<3x16x48xf32> {offset = 0 : i64} : memref<3x16x48xf32>
+  glow_inst.packed_matmul @out %y, @in %x, @in %w columns 144 : memref<256x144xf32>, memref<256x16xf32>, memref<3x16x48xf32>
+  func.return
+}
