@@ -44,7 +44,7 @@ _BATCH_LOOP = (
 )
 """Before the loop is made, what shapes alone decide disappears: it may join images."""
 _SIMPLE = "glow-fold-constants{keep-quantized=true},canonicalize,cse,dce,glow-simplify-shapes"
-_COMPARED = f"{_SIMPLE},glow-lower-nodes{{backend=none}},{_SIMPLE}"
+_COMPARED = f"glow-lower-nodes{{backend=none}},{_SIMPLE}"
 """In a graph of simple operators, numbers that follow from sizes are constants."""
 _ROWS_COUNT = "number of rows"
 

@@ -52,6 +52,10 @@ class OneProgramModel(SymbolicModel):
         self._binding.expect_symbol(symbol)
         self._largest = self._largest_in(rules.ranges)
         self._place = self._binding.symbols.index(symbol)
+        self._expect_shapes()
+
+    def _expect_shapes(self) -> None:
+        """Raises GlowError if no such program computes inputs and outputs of these shapes."""
 
     def _largest_in(self, ranges: Mapping[str, SizeRange]) -> int:
         """Returns the largest size, 2 or more. Raises GlowError if there is none."""
@@ -102,27 +106,18 @@ class OneProgramModel(SymbolicModel):
 
 
 class BatchLoopModel(OneProgramModel):
-    """A network whose programs compute the images of a batch in a loop."""
+    """
+    A network whose programs compute the images of a batch in a loop. The batch is dimension 0 of
+    all inputs and outputs, and of nothing else.
+    """
 
     OPTION = "batch_loop"
 
-    def __init__(
-        self,
-        backend: Backend,
-        signature: Signature,
-        fixed: Mapping[str, int],
-        compile: Callable[[Mapping[str, int]], CompiledModel],
-        rules: SpecializationRules,
-        symbol: str,
-    ):
-        """
-        The arguments are those of `OneProgramModel`. Also raises GlowError unless the batch is
-        dimension 0 of all inputs and outputs, and of nothing else.
-        """
-        super().__init__(backend, signature, fixed, compile, rules, symbol)
+    def _expect_shapes(self) -> None:
+        signature = self._outputs
         for kind, infos in (("input", signature.inputs), ("output", signature.outputs)):
             for info in infos:
-                _expect_batch(kind, info, symbol)
+                _expect_batch(kind, info, self._symbol)
 
 
 class RowsModel(OneProgramModel):
@@ -166,15 +161,20 @@ class RowsModel(OneProgramModel):
             high = sizes[symbol]
             # graphs of very few rows may be simpler
             fewer = tuple(dict.fromkeys((high - 1, (high + 1) // 2)))
-            made, self._row_dimensions[self._binding.key(sizes)] = compile(sizes, fewer, dimensions)
+            made, rows = compile(sizes, fewer, dimensions)
+            self._of_programs[self._binding.key(sizes)] = self._with_rows(rows)
             return made
 
-        self._row_dimensions: dict[tuple[int, ...], Sequence[Sequence[int]]] = {}
+        self._of_programs: dict[tuple[int, ...], Sequence[TensorInfo]] = {}
+        """The outputs of each program, by the sizes of symbols."""
         super().__init__(backend, signature, fixed, limited, rules, symbol)
 
     def _program_outputs(self, sizes: tuple[int, ...]) -> Sequence[TensorInfo]:
+        return self._of_programs[self._of_largest(sizes)]
+
+    def _with_rows(self, rows: Sequence[Sequence[int]]) -> list[TensorInfo]:
+        """Returns the outputs with the symbol at the dimensions of each that are `rows`."""
         # a model may give other names to the sizes of its outputs
-        rows = self._row_dimensions[self._of_largest(sizes)]
         return [
             replace(
                 info, shape=[self._symbol if d in dims else n for d, n in enumerate(info.shape)]

@@ -97,7 +97,7 @@ def fold_bound(
     ranges = {_result_now(places[value]) for value in made.ranges}
     constants: dict[SSAValue, SSAValue] = {}
     for op in list(block.ops):
-        if isinstance(op, Node) and len(op.results) == 1 and _follows_from_sizes(op):
+        if isinstance(op, Node) and len(op.results) == 1 and _may_be_constant(op):
             folded = _constant(op) if op.results[0] in ranges else builder.folded(op)
             if folded is not None:
                 (old,), (new,) = op.results, folded.results
@@ -124,7 +124,7 @@ def _result_now(value: SSAValue) -> SSAValue:
     return value.op.results[value.index]
 
 
-def _follows_from_sizes(op: Node) -> bool:
+def _may_be_constant(op: Node) -> bool:
     """Returns whether a node may be one on constants, now that symbols are bound."""
     if isinstance(op, ConstantOp | SplatOp):
         return False

@@ -115,6 +115,11 @@ class Emitter:
         """
         return self.binary(arith.DivUIOp, self.binary(arith.MuliOp, a, b), self.index(count))
 
+    def round_down(self, number: SSAValue, step: int) -> SSAValue:
+        """Returns the largest multiple of a step up to an index, which is not negative."""
+        steps = self.binary(arith.DivUIOp, number, self.index(step))
+        return self.binary(arith.MuliOp, steps, self.index(step))
+
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """
         Returns a comparison with a predicate of `arith.cmpi` or `arith.cmpf`, as i1 or a vector of

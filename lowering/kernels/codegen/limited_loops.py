@@ -108,9 +108,7 @@ class LimitedSpans:
             if step > 1:
                 length = e.binary(arith.SubiOp, end, e.index(first))
                 length = e.binary(arith.MaxSIOp, length, e.index(0))
-                tiles = e.binary(arith.DivUIOp, length, e.index(step))
-                length = e.binary(arith.MuliOp, tiles, e.index(step))
-                stop = e.binary(arith.AddiOp, e.index(first), length)
+                stop = e.binary(arith.AddiOp, e.index(first), e.round_down(length, step))
             tile = None if len(self.steps) == 1 else range(step)
             yield TileSpan(0, step, step, tile), e.loop_between(first, stop, step)
             first = stop

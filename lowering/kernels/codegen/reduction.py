@@ -171,10 +171,7 @@ class TileReduction:
         """Returns the accumulators after the steps of a limited loop."""
         e, dim = self._wide.emitter, self._loops[level]
         count, step = tile.counts[dim], self._schedule.step(dim)
-        full = count
-        if step > 1:
-            tiles = e.binary(arith.DivUIOp, count, e.index(step))
-            full = e.binary(arith.MuliOp, tiles, e.index(step))
+        full = e.round_down(count, step) if step > 1 else count
         accumulators = e.loop_carrying_between(0, full, accumulators, body, step)
         if step == 1:
             return accumulators

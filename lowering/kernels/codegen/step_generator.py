@@ -154,8 +154,7 @@ def repeat_listed(step: RepeatListed, memory: FlatBuffers, bound: Bound) -> Iter
 
     def complete(size: int) -> SSAValue:
         """Returns how many numbers are in complete groups of a size."""
-        groups = e.binary(arith.DivUIOp, count, e.index(size))
-        return e.binary(arith.MuliOp, groups, e.index(size))
+        return e.round_down(count, size)
 
     def of_part(start: SSAValue, end: SSAValue, part: Dim) -> tuple[SSAValue, SSAValue]:
         """Returns the start and the end of the groups of a part."""

@@ -48,7 +48,7 @@ EXPRESSIONS = st.recursive(LEAVES, _grow, max_leaves=6)
 
 @given(EXPRESSIONS, EXPRESSIONS, EXPRESSIONS, st.integers(-3, 3), st.integers(-3, 3))
 def test_composition(outer: Expr, first: Expr, second: Expr, x: float, y: float):
-    """Of an operator on f64 with the results of two operators on f32."""
+    """An operator on f64 takes the results of two operators on f32."""
     arrays = [np.array([v], np.float32) for v in (x, y)]
     with np.errstate(all="ignore"):
         inner = [np.broadcast_to(fold(e, arrays, NumpyAlgebra(f32)), 1) for e in (first, second)]

@@ -105,7 +105,7 @@ func.func @main(%x: tensor<5x37xf32> {{glow.name = "x"}}) -> (tensor<5x37xf32> {
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_rows_of_a_call(rng: np.random.Generator, name: str, threads: int):
-    """What is in the memory behind the rows of a call does not matter, though it be NaN."""
+    """Memory behind the rows of a call does not matter, though it has NaN in it."""
     module = run('glow-limit-rows{rows="x=1" count=n}', parse(graph(name, M)))
     model = glow.compile(module, threads=threads)
     for rows in (M, 1, 2, 7, 16, 17, 33, 36):

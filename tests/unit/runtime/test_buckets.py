@@ -119,7 +119,7 @@ def test_symbols_of_outputs_follow_from_imports(rng: np.random.Generator):
 
 
 def test_a_decoder_needs_no_mask(rng: np.random.Generator):
-    """What is behind a token decides nothing about it."""
+    """Tokens behind another one decide nothing about it."""
     network = small_decoder(rng)
     del network.graph.output[1:]
     data = with_open_outputs(network.SerializeToString())

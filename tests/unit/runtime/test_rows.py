@@ -168,7 +168,7 @@ def test_results_whose_sizes_have_other_names_are_cut(rng: np.random.Generator, 
 
 
 def test_sizes_that_other_symbols_decide_need_no_names(rng: np.random.Generator):
-    """Of a result, only the rows are cut: other sizes are those of the program."""
+    """Results are cut to their rows only: other sizes are those of the program."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "n"])
     z = helper.make_tensor_value_info("z", TensorProto.FLOAT, ["first", "second"])
     nodes = [
