@@ -31,7 +31,14 @@ from ...semantics import evaluate
 from ...semantics.arrays import INLINE_ELEMENTS, constant_of, make_constant
 from .checked_values import Counted, Exceeded, Indices, Verdict
 from .element_types import check_shape
-from .known_sizes import broadcast_shape, folded_sizes, is_sizes, numbers_of, sizes_node
+from .known_sizes import (
+    array_of_sizes,
+    broadcast_shape,
+    folded_sizes,
+    is_sizes,
+    numbers_of,
+    sizes_node,
+)
 from .problems import Unsupported
 
 FOLD_ELEMENTS = 100_000
@@ -120,15 +127,11 @@ class GraphBuilder:
         node = operator.of(*operands, result_types=result and [result], **properties)
         (value,) = node.results
         check_shape(shape_of(value.type), node.name, self.max_elements)
-        folded = self._fold(node)
+        folded = self.folded(node)
         if folded is not None:
             node.erase()
             return self.add(folded)
         return self.add(node)
-
-    def folded(self, node: Node) -> Node | None:
-        """Returns the constant that `op` would make of a node; None if it would keep it."""
-        return self._fold(node)
 
     def add(self, node: Node) -> SSAValue:
         """Appends a node with one result."""
@@ -149,7 +152,7 @@ class GraphBuilder:
         with self.inside(self.graph):
             return self.add(node)
 
-    def _fold(self, node: Node) -> Node | None:
+    def folded(self, node: Node) -> Node | None:
         """Returns the value of a node as a constant, if it has one that takes little memory."""
         if self.parameters and any(o in self.parameters for o in node.operands):
             return None
@@ -195,9 +198,7 @@ class GraphBuilder:
 
     def sizes(self, numbers: Sequence[int], shape: Sequence[int]) -> SSAValue:
         """Returns integers of 64 bits, some of which may depend on symbols."""
-        found = np.empty(len(numbers), object)
-        found[:] = numbers
-        return self.add(sizes_node(found.reshape(shape), i64))
+        return self.add(sizes_node(array_of_sizes(numbers, shape), i64))
 
     def initializer(self, node: Node, name: str) -> SSAValue:
         """Appends the constant of an initializer."""

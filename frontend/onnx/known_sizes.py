@@ -92,10 +92,11 @@ def sizes_of(value: SSAValue) -> np.ndarray | None:
     """
     if not isinstance(value.owner, SizesOp):
         return constant_of(value)
-    return _objects(value.owner.call.get("values"), shape_of(value.type))
+    return array_of_sizes(value.owner.call.get("values"), shape_of(value.type))
 
 
-def _objects(sizes: Sequence[Any], shape: Sequence[int]) -> np.ndarray:
+def array_of_sizes(sizes: Sequence[Any], shape: Sequence[int]) -> np.ndarray:
+    """Returns integers and extents as an array of objects."""
     found = np.empty(len(sizes), object)
     found[:] = sizes
     return found.reshape(shape)

@@ -67,7 +67,8 @@ def _subject(backend: Backend, operator: type[Node], claims: Sequence[Claim], se
                 subject.cases += cases
             elif claim.elements is not None:
                 subject.problems.append(f"claims {row}, but supports no case of that")
-    if not subject.cases and all(claim.when is anything for claim in claims):
+    conditional = any(claim.when is not anything for claim in claims)
+    if not (subject.cases or subject.problems or conditional):
         subject.problems.append("supports no case on any element type")
     return subject
 

@@ -15,6 +15,7 @@ from ....glow_dialects.glow_cpu.blocked import (
 )
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View
 from ....glow_dialects.glow_nest.nest import Combine
+from ....glow_dialects.glow_nest.simplification import RECORDS
 from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr, arguments
 from ..codegen.types import memory_type, value_type
@@ -25,10 +26,6 @@ from .row_blocks import Rows, in_blocks
 
 _LEAST_READERS = 4
 """Blocks of results that read an image; fewer do not repay packing it."""
-_RECORDS = (2, 4)
-"""
-The largest number of channels in a block that is packed as a whole, from a vector of each channel.
-"""
 
 
 @kernel(BlockedConvolutionOp)
@@ -109,7 +106,7 @@ def pack(k: Kernel) -> None:
     (x,) = k.operands
     y = k.result
     block, full, rest = y.shape[-1], *divmod(x.shape[1], y.shape[-1])
-    if rest and block in _RECORDS and memory_type(x.element) == value_type(x.element):
+    if rest and block in RECORDS and memory_type(x.element) == value_type(x.element):
         _pack_records(k)
         return
     for dims, packed, plain in _blocks(y, x):
