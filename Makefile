@@ -79,7 +79,7 @@ conformance: $(VENV)/installed-dev
 
 lowest: $(LOWEST)/installed
 	$(LOWEST)/bin/python examples/digits/demo.py
-	$(LOWEST)/bin/python -m pytest -q -p no:cacheprovider $(SAMPLE)
+	$(LOWEST)/bin/python -m pytest -q -p no:cacheprovider $(SEED:%=--seed %) $(SAMPLE)
 
 $(LOWEST)/installed: pyproject.toml .ci/lowest.py
 	@test -n "$(LOWEST_PYTHON)" || { echo "error: Python 3.11 or 3.12 with the venv module is needed; \

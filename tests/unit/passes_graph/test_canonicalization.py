@@ -92,8 +92,11 @@ def test_clips_of_clips(low: float | None, high: float | None, rng: np.random.Ge
 
 @pytest.mark.parametrize("number", range(30))
 def test_passes_reach_a_fixed_point(number: int, rng: np.random.Generator):
+    """A pass may leave work to the others, but a few rounds of them leave none."""
     pipeline = "canonicalize,glow-simplify-shapes,glow-sink-transposes"
-    module = run(pipeline, run(pipeline, random_graph(int(rng.integers(2**32)), 20)))
+    module = random_graph(int(rng.integers(2**32)), 20)
+    for _ in range(4):
+        run(pipeline, module)
     for name in pipeline.split(","):
         before = str(module)
         assert str(run(name, module)) == before
