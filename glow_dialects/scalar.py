@@ -317,7 +317,7 @@ class Algebra(Protocol[T]):
 
 def fold(expr: Expr, arguments: Sequence[T], algebra: Algebra[T]) -> T:
     """Evaluates `expr` bottom-up, with operand `i` bound to `arguments[i]`."""
-    return fold_in_order(_bottom_up([expr]), arguments, algebra)[expr]
+    return fold_in_order(bottom_up([expr]), arguments, algebra)[expr]
 
 
 def fold_in_order(
@@ -359,10 +359,10 @@ def _operands(node: Expr, done: Mapping[Expr, T], algebra: Algebra[T]) -> list[T
 
 def in_order_of_creation(results: Sequence[Expr]) -> tuple[Expr, ...]:
     """Returns all that `results` depend on, as `fold_in_order` takes it."""
-    return tuple(sorted(_bottom_up(results), key=lambda e: e.number))
+    return tuple(sorted(bottom_up(results), key=lambda e: e.number))
 
 
-def _bottom_up(results: Sequence[Expr]) -> list[Expr]:
+def bottom_up(results: Sequence[Expr]) -> list[Expr]:
     """
     Returns all that `results` depend on, operands first, without constants that operations type.
     """

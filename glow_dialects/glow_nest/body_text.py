@@ -17,7 +17,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ..elements import compute_type
+from ..elements import compute_type, storage_type
 from ..glow.base import DataParallel
 from ..glow.constant import SplatOp
 from ..glow.logic import CastOp
@@ -93,7 +93,10 @@ def body_region(body: Body, elements: Sequence[Attribute]) -> Region:
 
 
 def body_of(block: Block) -> Body:
-    """Returns the body that a block of scalar nodes means. Its terminator has the results."""
+    """
+    Returns the body that a block of scalar nodes means, which computes on stored numbers. Its
+    terminator has the results.
+    """
     *nodes, last = block.ops
     known: dict[SSAValue, Expr] = dict(zip(block.args, arguments(len(block.args)), strict=True))
     for node in nodes:
@@ -105,8 +108,9 @@ def body_of(block: Block) -> Body:
             known[result] = _unless_converted(node, given[0], result.type)
         else:
             assert isinstance(node, DataParallel)
-            known[result] = substitute(node.scalar(node.call), given, result.type)
-    return Body(tuple(known[o] for o in last.operands), tuple(o.type for o in last.operands))
+            known[result] = substitute(node.scalar(node.call), given, storage_type(result.type))
+    elements = tuple(storage_type(o.type) for o in last.operands)
+    return Body(tuple(known[o] for o in last.operands), elements)
 
 
 def _unless_converted(node: Operation, value: Expr, target: Attribute) -> Expr:

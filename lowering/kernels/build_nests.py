@@ -30,7 +30,7 @@ from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.instructions.program import in_order
 from ...passes.levels import PLANNED
 from ...passes.visited_operation import each
-from .instructions import Parameter, Signature, describe, keeps_limits, signature_of
+from .instructions import Computation, Parameter, Signature
 from .kernel_errors import expect_threads
 from .main import main_of, planned_size
 from .row_limits import Pitches, ProgramRows, limited_kernel
@@ -106,9 +106,10 @@ class _Kernels:
                 replace(p, rows=rows.of_operand(q, v))
                 for p, (q, v) in zip(parameters, op.qualified_operands(), strict=True)
             ]
-        signature = signature_of(op, parameters, self.machine, self.threads)
+        computation = Computation.of(op)
+        signature = computation.signature(parameters, self.machine, self.threads)
         if signature not in self.kernels:
-            self._add(signature, op, parameters)
+            self._add(signature, computation, parameters)
         if rows is not None:
             rows.wrote(op, self.written[signature])
         operands, qualifiers = list(op.operands), list(op.qualifiers())
@@ -117,15 +118,17 @@ class _Kernels:
             qualifiers.append(Qualifier.IN)
         return CallOp(signature.name, operands, qualifiers)
 
-    def _add(self, signature: Signature, op: Instruction, parameters: Sequence[Parameter]) -> None:
-        """Adds the kernel of an instruction, on memory as the parameters describe it."""
+    def _add(
+        self, signature: Signature, computation: Computation, parameters: Sequence[Parameter]
+    ) -> None:
+        """Adds the kernel of a computation, on memory as the parameters describe it."""
         views = [p.view(i) for i, p in enumerate(parameters)]
-        described = describe(op, views, self.machine, self.threads)
+        described = computation.kernel(views, self.machine, self.threads)
         made, types = described.steps, [p.typed(p.element) for p in parameters]
         is_limited = False
         if self.rows is not None:
             pitches = [p.rows.pitches for p in parameters]
-            keeps = keeps_limits(op)
+            keeps = computation.keeps_limits
             found = limited_kernel(made, views, pitches, self.rows.most, keeps)
             made, is_limited = found.steps, found.is_limited
             self.written[signature] = found.pitches

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
-from ...glow_dialects.elements import offset_of, strided_memref
+from ...glow_dialects.elements import offset_of, storage_type, strided_memref
 from ...glow_dialects.glow.base import DataParallel
 from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, Qualifier
 from ...glow_dialects.glow_inst.stacked import CopyOp, StackedOp
 from ...glow_dialects.glow_nest.affine import Buffer, View
+from ...glow_dialects.glow_nest.body import Body
 from ...glow_dialects.glow_nest.body_text import body_of
 from ...glow_dialects.glow_nest.memory import reach
 from ...glow_dialects.machine import MachineDescription
-from ...glow_dialects.operator import Call
-from .algorithms.elementwise import copy, data_parallel, elementwise
+from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ...glow_dialects.scalar import Expr, arguments, bottom_up
+from ...glow_dialects.substitution import substitute
+from .algorithms.elementwise import copy, elementwise
 from .codegen.types import significant_strides
 from .registry import Epilogue, Kernel, algorithm_of, kernel_of
 from .row_limits import NO_ROWS, ParameterRows
@@ -33,7 +36,7 @@ class Parameter:
     """A memref parameter of a kernel."""
 
     element: Attribute
-    """The instruction's element type, which also has the signedness and the quantization."""
+    """The type that memory holds, which also has the signedness."""
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int
@@ -44,7 +47,8 @@ class Parameter:
     def of(t: Attribute, qualifier: Qualifier, keep_offset: bool) -> Parameter:
         assert isinstance(t, MemRefType)
         offset = offset_of(t) if keep_offset else 0
-        return Parameter(t.element_type, t.get_shape(), significant_strides(t), offset, qualifier)
+        element = storage_type(t.element_type)
+        return Parameter(element, t.get_shape(), significant_strides(t), offset, qualifier)
 
     def typed(self, element: Attribute) -> MemRefType:
         """Returns its type with elements of `element`."""
@@ -72,23 +76,119 @@ class Signature:
         return f"k_{self.stem}_{digest[:_HASH_DIGITS]}"
 
 
-def signature_of(
-    op: Instruction,
-    parameters: Sequence[Parameter],
-    machine: MachineDescription,
-    threads: int = 1,
-) -> Signature:
-    # all properties count: the offsets of memory planning are not on instructions
-    listed = _properties(op)
-    memory = "; ".join(
-        f"{p.qualifier} {p.element} {p.shape} {p.strides} {p.offset}{p.rows.text}"
-        for p in parameters
-    )
-    bodies = "; ".join(_block_text(r.block) for r in op.regions if r.blocks)
-    stem = op.name.removeprefix("glow_inst.")
-    further = [f"threads = {threads}"] if threads > 1 else []
-    identity = machine.kernel_identity()
-    return Signature(stem, "\n".join((stem, listed, memory, bodies, identity, *further)))
+@dataclass(frozen=True)
+class Computation:
+    """
+    The computation of an instruction on stored numbers. Scales and zero points are numbers in its
+    body, so instructions whose quantized types alone differ have the same one.
+    """
+
+    op: Instruction
+    body: Body | None
+    """
+    The formula of a data-parallel instruction or of several; else what follows the operator, if
+    anything does.
+    """
+
+    @staticmethod
+    def of(op: Instruction) -> Computation:
+        """Returns the computation of an instruction."""
+        match op:
+            case StackedOp():
+                return Computation(op, body_of(op.body.block))
+            case OperatorInstruction() if issubclass(op.OPERATOR, DataParallel):
+                return Computation(op, _formula(op.OPERATOR, op.call))
+            case OperatorInstruction() if op.epilogue is not None:
+                return Computation(op, body_of(op.epilogue.block))
+            case _:
+                return Computation(op, None)
+
+    def signature(
+        self, parameters: Sequence[Parameter], machine: MachineDescription, threads: int = 1
+    ) -> Signature:
+        """Returns the facts that distinguish the kernel, whose memory `parameters` describe."""
+        # all properties count: the offsets of memory planning are not on instructions
+        listed = _properties(self.op)
+        memory = "; ".join(
+            f"{p.qualifier} {p.element} {p.shape} {p.strides} {p.offset}{p.rows.text}"
+            for p in parameters
+        )
+        body = "" if self.body is None else _text(self.body)
+        stem = self.op.name.removeprefix("glow_inst.")
+        further = [f"threads = {threads}"] if threads > 1 else []
+        identity = machine.kernel_identity()
+        return Signature(stem, "\n".join((stem, listed, memory, body, identity, *further)))
+
+    @property
+    def keeps_limits(self) -> bool:
+        """Whether the algorithm gives limits to its loops over scratch."""
+        op = self.op
+        if not isinstance(op, OperatorInstruction) or issubclass(op.OPERATOR, DataParallel):
+            return False
+        found = kernel_of(op.OPERATOR)
+        return found is not None and found.keeps_limits
+
+    def kernel(
+        self, views: Sequence[View], machine: MachineDescription, threads: int = 1
+    ) -> Kernel:
+        """Returns the nests of the algorithm, for parameters that have these views."""
+        match self.op:
+            case CopyOp():
+                k = Kernel(_MOVES, views[:1], views[1:], machine=machine)
+                copy(k)
+                return k
+            case StackedOp() as op:
+                return self._elementwise(views, len(op.outs), len(op.inouts), machine)
+            case OperatorInstruction() as op if issubclass(op.OPERATOR, DataParallel):
+                return self._elementwise(views, 1, 0, machine)
+            case OperatorInstruction() as op:
+                return self._operator(op, views, machine, threads)
+            case op:
+                raise ValueError(f"no kernel for {op.name}")
+
+    def _elementwise(
+        self, views: Sequence[View], outs: int, inouts: int, machine: MachineDescription
+    ) -> Kernel:
+        """Returns the nest of a body that writes `outs` views, and reads and writes `inouts`."""
+        assert self.body is not None
+        k = Kernel(_MOVES, views[: outs + inouts], views[outs:], machine=machine)
+        elementwise(k, self.body, k.results, k.operands, inouts > 0)
+        return k
+
+    def _operator(
+        self,
+        op: OperatorInstruction,
+        views: Sequence[View],
+        machine: MachineDescription,
+        threads: int,
+    ) -> Kernel:
+        """Returns the nests of an operator, and of what follows it."""
+        algorithm = algorithm_of(op.OPERATOR)
+        if algorithm is None:
+            raise ValueError(f"no kernel for {op.name}")
+        outs, arguments, epilogue = op.num_results(), len(op.arguments), None
+        if self.body is not None:
+            epilogue = Epilogue(self.body, views[arguments:], op.inout is not None)
+        call = _on_stored_numbers(op.call)
+        k = Kernel(call, views[:outs], views[outs:arguments], epilogue, machine, threads)
+        algorithm(k)
+        return k
+
+
+def _formula(operator: type[DataParallel], call: Call) -> Body:
+    """Returns the body of one data-parallel operator."""
+    element = storage_type(element_of(call.results[0]))
+    formula = substitute(operator.scalar(call), arguments(len(call.operands)), element)
+    return Body((formula,), (element,))
+
+
+def _on_stored_numbers(call: Call) -> Call:
+    """Returns the call of an operator that only moves or compares quantized numbers."""
+
+    def stored(types: Sequence[Attribute]) -> tuple[Attribute, ...]:
+        return tuple(with_shape(storage_type(element_of(t)), shape_of(t)) for t in types)
+
+    return replace(call, operands=stored(call.operands), results=stored(call.results))
 
 
 def _properties(op: Operation) -> str:
@@ -96,53 +196,17 @@ def _properties(op: Operation) -> str:
     return ", ".join(f"{name} = {properties[name]}" for name in sorted(properties))
 
 
-def _block_text(block: Block) -> str:
-    """Returns a body with numbered values, so that names do not matter."""
-    numbers: dict[SSAValue, int] = {}
-    for argument in block.args:
-        numbers[argument] = len(numbers)
-    lines = [", ".join(str(a.type) for a in block.args)]
-    for op in block.ops:
-        operands = ", ".join(str(numbers[o]) for o in op.operands)
-        for result in op.results:
-            numbers[result] = len(numbers)
-        types = ", ".join(str(r.type) for r in op.results)
-        lines.append(f"{op.name}({operands}) {{{_properties(op)}}} {types}")
-    return "\n".join(lines)
+def _text(body: Body) -> str:
+    """Returns a text that differs for bodies that compute differently."""
+    numbers: dict[Expr, int] = {}
 
+    def named(e: Expr) -> str:
+        return f"%{numbers[e]}" if e in numbers else f"{e.value!r}"
 
-def keeps_limits(op: Instruction) -> bool:
-    """Returns whether the algorithm of an instruction gives limits to its loops over scratch."""
-    if not isinstance(op, OperatorInstruction) or issubclass(op.OPERATOR, DataParallel):
-        return False
-    found = kernel_of(op.OPERATOR)
-    return found is not None and found.keeps_limits
-
-
-def describe(
-    op: Instruction, views: Sequence[View], machine: MachineDescription, threads: int = 1
-) -> Kernel:
-    """Returns the nests of the algorithm of an instruction whose parameters have these views."""
-    match op:
-        case CopyOp():
-            k = Kernel(_MOVES, views[:1], views[1:], machine=machine)
-            copy(k)
-        case StackedOp():
-            outs, inouts = len(op.outs), len(op.inouts)
-            written, read = views[: outs + inouts], views[outs:]
-            k = Kernel(_MOVES, written, read, machine=machine)
-            elementwise(k, body_of(op.body.block), written, read, inouts > 0)
-        case OperatorInstruction():
-            is_elementwise = issubclass(op.OPERATOR, DataParallel)
-            algorithm = data_parallel if is_elementwise else algorithm_of(op.OPERATOR)
-            if algorithm is None:
-                raise ValueError(f"no kernel for {op.name}")
-            outs, arguments, epilogue = op.num_results(), len(op.arguments), None
-            if op.epilogue is not None:
-                body = body_of(op.epilogue.block)
-                epilogue = Epilogue(body, views[arguments:], op.inout is not None)
-            k = Kernel(op.call, views[:outs], views[outs:arguments], epilogue, machine, threads)
-            algorithm(k)
-        case _:
-            raise ValueError(f"no kernel for {op.name}")
-    return k
+    lines: list[str] = []
+    for e in bottom_up(body.results):
+        args = ", ".join(map(named, e.args))
+        lines.append(f"{e.kind}({args}) {e.index} {e.value!r} {e.target}")
+        numbers[e] = len(numbers)
+    results = zip(body.results, body.elements, strict=True)
+    return "\n".join([*lines, *(f"{named(r)} {element}" for r, element in results)])

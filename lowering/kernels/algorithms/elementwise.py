@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....glow_dialects.glow.base import DataParallel
 from ....glow_dialects.glow.constant import SplatOp
 from ....glow_dialects.glow.shape import GatherOp
 from ....glow_dialects.glow_nest.affine import Access, Indirect, View
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Nest
-from ....glow_dialects.scalar import arguments
-from ....glow_dialects.substitution import substitute
 from ..registry import Kernel, kernel, view_dims
 
 
@@ -22,13 +19,6 @@ def elementwise(
     dims = view_dims(writes[0])
     written, read = (tuple(view[dims] for view in views) for views in (writes, reads))
     k.nest(Nest(dims, written, body, read, in_place=in_place))
-
-
-def data_parallel(k: Kernel) -> None:
-    operator, element = k.call.operator, k.element
-    assert issubclass(operator, DataParallel)
-    expr = substitute(operator.scalar(k.call), arguments(len(k.operands)), element)
-    elementwise(k, Body((expr,), (element,)), k.results, k.operands, False)
 
 
 def copy(k: Kernel) -> None:
