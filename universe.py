@@ -71,6 +71,7 @@ PASSES = {
     "glow-eliminate-copies": _INSTRUCTIONS + "eliminate_copies:EliminateCopiesPass",
     "glow-eliminate-dead-stores": _INSTRUCTIONS + "eliminate_dead_stores:EliminateDeadStoresPass",
     "glow-hoist-padding-fills": _INSTRUCTIONS + "hoist_padding_fills:HoistPaddingFillsPass",
+    "glow-share-bodies": _INSTRUCTIONS + "share_bodies:ShareBodiesPass",
     "glow-share-buffers": _INSTRUCTIONS + "share_buffers:ShareBuffersPass",
     "glow-stack-ops": _INSTRUCTIONS + "stack_ops:StackOpsPass",
     "glow-allocate": _INSTRUCTIONS + "allocate:AllocatePass",

@@ -19,7 +19,7 @@ _TO_ALLOCATED = (
     Stage(
         "optimized-instructions",
         "glow-eliminate-copies,glow-stack-ops,glow-share-buffers,glow-eliminate-dead-stores,"
-        "glow-hoist-padding-fills",
+        "glow-hoist-padding-fills,glow-share-bodies",
     ),
     Stage("allocated", "glow-allocate"),
 )

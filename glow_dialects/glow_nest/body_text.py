@@ -22,8 +22,9 @@ from ..glow.base import DataParallel
 from ..glow.constant import SplatOp
 from ..glow.logic import CastOp
 from ..glow.primitives import PRIMITIVE_NODES
+from ..glow.quantization import StorageCastOp
 from ..operator import Call
-from ..scalar import Expr, Number, Primitive, arguments, fold_in_order
+from ..scalar import Expr, Number, Primitive, arguments, convert, fold_in_order
 from ..substitution import substitute
 from .body import Body
 
@@ -87,9 +88,17 @@ def _node(kind: type[DataParallel], args: Sequence[SSAValue], result: Attribute)
 def body_region(body: Body, elements: Sequence[Attribute]) -> Region:
     """Returns the region of a body that is given these elements."""
     block = Block(arg_types=[compute_type(e) for e in elements])
-    known = fold_in_order(body.order, block.args, _Nodes(block))
-    block.add_op(YieldOp(*(known[r] for r in body.results)))
+    block.add_op(YieldOp(*add_nodes(block, body, block.args)))
     return Region(block)
+
+
+def add_nodes(block: Block, body: Body, given: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    """
+    Adds the nodes of a body to a block, and returns its results. Values that are given have the
+    types in which elements compute, and results have them, too.
+    """
+    known = fold_in_order(body.order, given, _Nodes(block))
+    return [known[r] for r in body.results]
 
 
 def body_of(block: Block) -> Body:
@@ -103,7 +112,9 @@ def body_of(block: Block) -> Body:
         (result,) = node.results
         given = [known[o] for o in node.operands]
         if isinstance(node, SplatOp):
-            known[result] = Expr.constant(Call.get(node.call, "value"), result.type)
+            known[result] = _number(Call.get(node.call, "value"), storage_type(result.type))
+        elif isinstance(node, StorageCastOp):
+            (known[result],) = given
         elif isinstance(node, CastOp) and result.type == compute_type(node.operands[0].type):
             known[result] = _unless_converted(node, given[0], result.type)
         else:
@@ -111,6 +122,13 @@ def body_of(block: Block) -> Body:
             known[result] = substitute(node.scalar(node.call), given, storage_type(result.type))
     elements = tuple(storage_type(o.type) for o in last.operands)
     return Body(tuple(known[o] for o in last.operands), elements)
+
+
+def _number(value: Number, element: Attribute) -> Expr:
+    """Returns a number that is rounded to an element type."""
+    wide = compute_type(element)
+    number = Expr.constant(value, wide)
+    return number if wide == element else convert(number, element)
 
 
 def _unless_converted(node: Operation, value: Expr, target: Attribute) -> Expr:

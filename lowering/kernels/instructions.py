@@ -15,12 +15,11 @@ from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruct
 from ...glow_dialects.glow_inst.stacked import CopyOp, StackedOp
 from ...glow_dialects.glow_nest.affine import Buffer, View
 from ...glow_dialects.glow_nest.body import Body
-from ...glow_dialects.glow_nest.body_text import body_of
 from ...glow_dialects.glow_nest.memory import reach
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
-from ...glow_dialects.scalar import Expr, arguments, bottom_up
-from ...glow_dialects.substitution import substitute
+from ...glow_dialects.scalar import Expr, bottom_up
+from ...passes.instructions.formulas import formula_of
 from .algorithms.elementwise import copy, elementwise
 from .codegen.types import significant_strides
 from .registry import Epilogue, Kernel, algorithm_of, kernel_of
@@ -93,15 +92,8 @@ class Computation:
     @staticmethod
     def of(op: Instruction) -> Computation:
         """Returns the computation of an instruction."""
-        match op:
-            case StackedOp():
-                return Computation(op, body_of(op.body.block))
-            case OperatorInstruction() if issubclass(op.OPERATOR, DataParallel):
-                return Computation(op, _formula(op.OPERATOR, op.call))
-            case OperatorInstruction() if op.epilogue is not None:
-                return Computation(op, body_of(op.epilogue.block))
-            case _:
-                return Computation(op, None)
+        formula = formula_of(op)
+        return Computation(op, None if formula is None else formula.body)
 
     def signature(
         self, parameters: Sequence[Parameter], machine: MachineDescription, threads: int = 1
@@ -173,13 +165,6 @@ class Computation:
         k = Kernel(call, views[:outs], views[outs:arguments], epilogue, machine, threads)
         algorithm(k)
         return k
-
-
-def _formula(operator: type[DataParallel], call: Call) -> Body:
-    """Returns the body of one data-parallel operator."""
-    element = storage_type(element_of(call.results[0]))
-    formula = substitute(operator.scalar(call), arguments(len(call.operands)), element)
-    return Body((formula,), (element,))
 
 
 def _on_stored_numbers(call: Call) -> Call:

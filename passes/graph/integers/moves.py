@@ -110,6 +110,24 @@ def quantize_once(node: QuantizeOp, build: Build) -> SSAValue | None:
     return quantize(build, first.input, to)
 
 
+@move(QuantizeOp)
+def change_storage_before_move(node: QuantizeOp, build: Build) -> SSAValue | None:
+    """
+    Changes the storage of a grid before a node that moves numbers, where only this change needs the
+    moved ones, so that it meets the quantization.
+    """
+    source, to = dequantized_from(node.input), per_tensor(node.result.type)
+    if source is None or to is None or not isinstance(source.owner, _RISING):
+        return None
+    before = per_tensor(source.type)
+    if before is None or not same_grid(before, to):
+        return None
+    if not (source.has_one_use() and node.input.has_one_use()):
+        return None
+    first = dequantize(build, source.owner.operands[0])
+    return moved(build, source.owner, quantize(build, first, to))
+
+
 @move(DequantizeOp)
 def dequantize_first(node: DequantizeOp, build: Build) -> SSAValue | None:
     """

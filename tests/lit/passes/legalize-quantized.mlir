@@ -134,6 +134,30 @@ func.func @activations(%x: tensor<2x3x!quant.uniform<u8:f32, 0.5:3>>, %y: tensor
 
 // -----
 
+// A change to signed storage meets the quantization above a move, unless others need the unsigned numbers.
+func.func @storage(%x: tensor<6xf32>, %z: tensor<6xf32>) -> (tensor<2x3x!quant.uniform<i8:f32, 0.5:-9>>, tensor<2x3x!quant.uniform<i8:f32, 0.5:-9>>, tensor<2x3x!quant.uniform<u8:f32, 0.5:119>>) {
+  %a = glow.quantize %x : (tensor<6xf32>) -> tensor<6x!quant.uniform<u8:f32, 0.5:119>>
+  %b = glow.reshape %a : (tensor<6x!quant.uniform<u8:f32, 0.5:119>>) -> tensor<2x3x!quant.uniform<u8:f32, 0.5:119>>
+  %c = glow.dequantize %b : (tensor<2x3x!quant.uniform<u8:f32, 0.5:119>>) -> tensor<2x3xf32>
+  %d = glow.quantize %c : (tensor<2x3xf32>) -> tensor<2x3x!quant.uniform<i8:f32, 0.5:-9>>
+  %e = glow.quantize %z : (tensor<6xf32>) -> tensor<6x!quant.uniform<u8:f32, 0.5:119>>
+  %f = glow.reshape %e : (tensor<6x!quant.uniform<u8:f32, 0.5:119>>) -> tensor<2x3x!quant.uniform<u8:f32, 0.5:119>>
+  %g = glow.dequantize %f : (tensor<2x3x!quant.uniform<u8:f32, 0.5:119>>) -> tensor<2x3xf32>
+  %h = glow.quantize %g : (tensor<2x3xf32>) -> tensor<2x3x!quant.uniform<i8:f32, 0.5:-9>>
+  func.return %d, %h, %f : tensor<2x3x!quant.uniform<i8:f32, 0.5:-9>>, tensor<2x3x!quant.uniform<i8:f32, 0.5:-9>>, tensor<2x3x!quant.uniform<u8:f32, 0.5:119>>
+}
+
+// CHECK-LABEL: @storage(
+// CHECK-NEXT:  [[A:%.*]] = glow.quantize %x : (tensor<6xf32>) -> tensor<6x!quant.uniform<i8:f32, 0.5:-9>>
+// CHECK-NEXT:  [[B:%.*]] = glow.reshape [[A]] :
+// CHECK-NEXT:  [[E:%.*]] = glow.quantize %z : (tensor<6xf32>) -> tensor<6x!quant.uniform<u8:f32, 0.5:119>>
+// CHECK-NEXT:  [[F:%.*]] = glow.reshape [[E]] :
+// CHECK-NEXT:  [[G:%.*]] = glow.dequantize [[F]] :
+// CHECK-NEXT:  [[H:%.*]] = glow.quantize [[G]] : (tensor<2x3xf32>) -> tensor<2x3x!quant.uniform<i8:f32, 0.5:-9>>
+// CHECK-NEXT:  func.return [[B]], [[H]], [[F]]
+
+// -----
+
 // Nothing quantized: nothing happens, not even to constants.
 func.func @floats(%x: tensor<2xf32>) -> tensor<2xf32> {
   %a = glow.constant dense<[1.0, 2.0]> : tensor<2xf32>

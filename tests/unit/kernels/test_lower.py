@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.glow_inst.stacked import CopyOp
@@ -10,7 +11,14 @@ from glow.glow_dialects.plan_attributes import ARENA_SIZE
 from glow.lowering.kernels.scratch import scratch_places
 from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
-from glow.tests.support.native import apply, check_native, kernels_passes, kernels_pipeline, parse
+from glow.tests.support.native import (
+    apply,
+    check_native,
+    kernels_passes,
+    kernels_pipeline,
+    parse,
+    run_native,
+)
 from glow.tests.support.random_graphs import BOTH, random_graph, random_inputs
 from glow.tests.support.rounding import rounding_slack
 from hypothesis import HealthCheck, given, settings
@@ -183,3 +191,20 @@ def test_scratch_lies_between_buffers_that_are_alive(
     first, second = [op for op in ops if isinstance(op, CopyOp)]
     places = scratch_places(ops, {first: size, second: 1})
     assert places == {first: expected, second: 0}
+
+
+def test_numbers_are_rounded_to_their_type(rng: np.random.Generator):
+    """1.0004 is 1 in f16, and f16 has no numbers between 1000 and 1000.5."""
+    t = "memref<37xf16>"
+    module = program(
+        f"""glow_inst.stacked @out %y, @in %x : {t}, {t} {{
+        ^bb0(%a: f16):
+          %c = glow.splat value 1.0004 : f16
+          %p = glow.mul %a, %c : (f16, f16) -> f16
+          glow_inst.yield %p : f16
+        }}""",
+        sizes=t,
+    )
+    x = rng.uniform(1000, 2000, 37).astype(np.float16)
+    (found,) = run_native(apply(module, "glow-allocate"), [x])
+    np.testing.assert_array_equal(found, x)

@@ -24,6 +24,7 @@ USUAL = (
     "glow-share-buffers",
     "glow-eliminate-dead-stores",
     "glow-hoist-padding-fills",
+    "glow-share-bodies",
 )
 TOLERANCE = {True: 1e-5, False: 1e-2}
 """
