@@ -41,7 +41,7 @@ from ...glow_dialects.glow_inst.memory import TensorViewOp, WeightOp
 from ...glow_dialects.glow_inst.stacked import StackedOp, YieldOp
 from ...glow_dialects.glow_nest.body_text import add_nodes
 from ...glow_dialects.operator import Call
-from ...glow_dialects.views import broadcast_view
+from ...glow_dialects.views import view_type
 from ..levels import PROGRAM
 from ..visited_operation import each
 from .formulas import Formula, formula_of
@@ -226,7 +226,7 @@ class _Numbers:
             self._weights[block, element, value] = weight
         view = self._views.get((weight, shape))
         if view is None:
-            t = broadcast_view(memref(weight.result), shape)
+            t = view_type(element, shape, (0,) * len(shape))
             if t == weight.result.type:
                 return weight.result
             op = TensorViewOp.create(operands=[weight.result], result_types=[t])

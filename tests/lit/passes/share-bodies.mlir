@@ -169,3 +169,20 @@ func.func @main(%x: memref<4xf32> {glow.qualifier = "in"}, %z: memref<5xf32> {gl
 // CHECK: glow.splat value 3.5 : f32
 // CHECK-NOT: glow_inst.weight
 // CHECK: func.return
+
+// -----
+
+// Buffers of no dimension read numbers through views of no dimension.
+
+func.func @main(%x: memref<f32> {glow.qualifier = "in"}, %y: memref<f32> {glow.qualifier = "out"}) {
+  %a = glow_inst.alloc_activation : memref<f32>
+  glow_inst.leaky_relu @out %a, @in %x alpha 0.1 : memref<f32>, memref<f32>
+  glow_inst.leaky_relu @out %y, @in %a alpha 0.2 : memref<f32>, memref<f32>
+  glow_inst.dealloc_activation %a : memref<f32>
+  func.return
+}
+
+// CHECK: [[N:%.*]] = glow_inst.tensor_view {{.*}} : memref<1xf32> to memref<f32>
+// CHECK: [[M:%.*]] = glow_inst.tensor_view {{.*}} : memref<1xf32> to memref<f32>
+// CHECK: glow_inst.stacked @out %a, @in %x, @in [[N]] : memref<f32>, memref<f32>, memref<f32> {
+// CHECK: glow_inst.stacked @out %y, @in %a, @in [[M]] : memref<f32>, memref<f32>, memref<f32> {
