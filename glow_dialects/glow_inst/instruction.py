@@ -15,9 +15,11 @@ import abc
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
+from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import MemRefType, UnitAttr
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, UnitAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -81,6 +83,18 @@ def buffer_of(value: SSAValue) -> SSAValue:
         (value,) = owner.operands
         owner = value.owner
     return value
+
+
+def segment_sizes(op: Operation) -> tuple[int, ...]:
+    """Returns how many operands there are of each kind."""
+    sizes = op.properties[AttrSizedOperandSegments.attribute_name]
+    assert isinstance(sizes, DenseArrayBase)
+    return _unpacked(sizes.data.data)
+
+
+@lru_cache(1024)
+def _unpacked(sizes: bytes) -> tuple[int, ...]:
+    return tuple(np.frombuffer(sizes, np.int32).tolist())
 
 
 class Instruction(IRDLOperation, abc.ABC):
@@ -203,12 +217,13 @@ class OperatorInstruction(Instruction, abc.ABC):
 
     @property
     def dests(self) -> Sequence[SSAValue]:
-        return self.arguments[: self.num_results()]
+        return self.operands[: self.num_results()]
 
     @property
     def sources(self) -> Sequence[SSAValue]:
         """The operator's operands, without those of the epilogue."""
-        return self.arguments[self.num_results() :]
+        arguments, _ = segment_sizes(self)
+        return self.operands[self.num_results() : arguments]
 
     @property
     def operator_properties(self) -> dict[str, Attribute]:

@@ -27,6 +27,7 @@ from .instruction import (
     parse_types,
     print_qualified,
     print_types,
+    segment_sizes,
     verify_body,
 )
 
@@ -139,11 +140,8 @@ class StackedOp(Instruction):
         super().__init__(operands=[list(outs), list(inouts), list(ins)], regions=[body])
 
     def qualifiers(self) -> Sequence[Qualifier]:
-        return [
-            *[Qualifier.OUT] * len(self.outs),
-            *[Qualifier.INOUT] * len(self.inouts),
-            *[Qualifier.IN] * len(self.ins),
-        ]
+        outs, inouts, ins = segment_sizes(self)
+        return [Qualifier.OUT] * outs + [Qualifier.INOUT] * inouts + [Qualifier.IN] * ins
 
     def verify_(self) -> None:
         super().verify_()

@@ -35,6 +35,7 @@ from ...glow_dialects.glow_inst.instruction import (
 )
 from ...glow_dialects.glow_inst.memory import WeightOp
 from ...glow_dialects.glow_inst.stacked import CopyOp, StackedOp, YieldOp
+from ...glow_dialects.operator import Call
 from .program import memref, overlap, same_view
 
 SPLAT = INSTRUCTIONS[SplatOp]
@@ -45,9 +46,18 @@ def is_loop(op: Operation) -> bool:
     if isinstance(op, OperatorInstruction):
         operator = op.OPERATOR
         if issubclass(operator, DataParallel):
-            return not operator.depends_on_place(op.call)
+            return not operator.depends_on_place(_call_on_buffers(op))
         return type(op) is SPLAT
     return isinstance(op, StackedOp | CopyOp)
+
+
+def _call_on_buffers(op: OperatorInstruction) -> Call:
+    """
+    Returns the operator's call on the types of buffers, which is quicker to make than that on
+    tensors, and has the same elements.
+    """
+    sources, dests = (tuple(v.type for v in values) for values in (op.sources, op.dests))
+    return Call(op.OPERATOR, sources, dests, op.properties)
 
 
 def accepts_epilogue(op: Operation) -> bool:
