@@ -15,11 +15,9 @@ import abc
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
-from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
-import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType, UnitAttr
+from xdsl.dialects.builtin import MemRefType, UnitAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -43,6 +41,7 @@ from ..glow.base import AcceptsEpilogue, DataParallel, Node, short_name
 from ..operator import Call, element_of, shape_of, with_shape
 from ..syntax import fill_defaults, parse_properties, print_properties
 from .memory import TensorViewOp, WeightOp, is_input
+from .segments import segment_sizes
 
 
 class Qualifier(StrEnum):
@@ -83,18 +82,6 @@ def buffer_of(value: SSAValue) -> SSAValue:
         (value,) = owner.operands
         owner = value.owner
     return value
-
-
-def segment_sizes(op: Operation) -> tuple[int, ...]:
-    """Returns how many operands there are of each kind."""
-    sizes = op.properties[AttrSizedOperandSegments.attribute_name]
-    assert isinstance(sizes, DenseArrayBase)
-    return _unpacked(sizes.data.data)
-
-
-@lru_cache(1024)
-def _unpacked(sizes: bytes) -> tuple[int, ...]:
-    return tuple(np.frombuffer(sizes, np.int32).tolist())
 
 
 class Instruction(IRDLOperation, abc.ABC):

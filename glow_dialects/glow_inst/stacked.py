@@ -27,9 +27,9 @@ from .instruction import (
     parse_types,
     print_qualified,
     print_types,
-    segment_sizes,
     verify_body,
 )
+from .segments import segment_sizes
 
 
 @irdl_op_definition

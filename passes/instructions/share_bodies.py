@@ -43,7 +43,7 @@ from ...glow_dialects.glow_nest.body_text import add_nodes
 from ...glow_dialects.operator import Call
 from ...glow_dialects.views import view_type
 from ..levels import PROGRAM
-from ..visited_operation import each
+from ..visited_operation import each, visit
 from .formulas import Formula, formula_of
 from .loops import SPLAT, is_loop
 from .program import memref, program_blocks, tidy
@@ -257,7 +257,7 @@ def _share(templates: Sequence[_Template], numbers: _Numbers) -> None:
         values = [template.number(column[0]) for column in columns]
         template.take(columns)
         body = Region(template.block)
-        for op in template.variant.instructions:
+        for op in each(template.variant.instructions):
             shape = memref(op.written()[0]).get_shape()
             views = [numbers.view(op, value, shape) for value in values]
             Rewriter.replace_op(op, _with(op, body.clone(), views), [])
@@ -274,6 +274,7 @@ def share_bodies(blocks: Sequence[Block]) -> None:
     for outline, instructions in alike.items():
         variants = _variants(instructions) if len(instructions) > 1 else []
         for variant in variants if len(variants) > 1 else []:
+            visit(variant.instructions[0])
             formula = formula_of(variant.instructions[0])
             assert formula is not None
             template = _Template(variant, formula)
@@ -283,6 +284,7 @@ def share_bodies(blocks: Sequence[Block]) -> None:
         if len(templates) > 1:
             _share(templates, numbers)
     for block in blocks:
+        visit(block.parent_op())
         tidy(block)
 
 
