@@ -288,6 +288,11 @@ class Timings:
     """Rows of a product that repay copying a matrix that is not constant to panels."""
     least_patch_filters: int = 128
     """Filters that each element of a patch meets, which repay writing patches to memory."""
+    least_packed_window: int = 16
+    """
+    Elements of the window of a depthwise convolution that repays putting its input in blocks of
+    channels, and taking its result out of them.
+    """
     least_patches: int = 128
     """Patches, and terms of their products, below which that is not worth its while."""
     most_patch_bytes: int = 1 << 26

@@ -104,7 +104,7 @@ class CpuStages:
             f"glow-set-machine{{{self._machine.pass_options()}}},"
             "glow-fold-constants{keep-quantized=true},canonicalize,cse,glow-fuse-operators,"
             f"{integers},glow-fold-batch-norm,glow-simplify-shapes,"
-            f"glow-fuse-attention,glow-sink-transposes,{_CLEAN}",
+            f"glow-fuse-attention,glow-widen-products,glow-sink-transposes,{_CLEAN}",
         )
         passes = self._options.quantizing
         if not passes:

@@ -121,4 +121,7 @@ def _is_same_along(value: SSAValue, axis: int) -> bool:
         place = axis - (rank(value) - len(source))
         return place < 0 or source[place] == 1 or _is_same_along(owner.input, place)
     known = known_array(value)
-    return known is not None and bool((known == known.take([0], axis)).all())
+    if known is None:
+        return False
+    first = known[(*(slice(None),) * axis, slice(1))]
+    return bool((known == first).all())

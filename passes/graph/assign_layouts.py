@@ -3,12 +3,13 @@ Gives convolutions, and the nodes between them, a layout with blocks of channels
 
 A vector register holds the channels of one block (16 floats with AVX-512), so convolutions load and
 store whole registers for images of any size. Nodes are visited in order. A dense convolution with a
-constant filter always works on a blocked input; pools, depthwise convolutions, data-parallel nodes,
-concatenations, reductions over space, slices and pads do so if their input is blocked already; of
-several operands, all must be, unless what uses the result would rather read it blocked. Whatever
-else uses a blocked value reads it unpacked. A value is packed or unpacked at most once, where that
-is first needed, so that `pack(unpack(x))` never comes about; and what is unpacked without spatial
-extent is only reshaped. Filters, biases and other constants are packed at compile time.
+constant filter always works on a blocked input, and so does a depthwise one with a large window.
+Pools, other depthwise convolutions, data-parallel nodes, concatenations, reductions over space,
+slices and pads do so if their input is blocked already; of several operands, all must be, unless
+what uses the result would rather read it blocked. Whatever else uses a blocked value reads it
+unpacked. A value is packed or unpacked at most once, where that is first needed, so that
+`pack(unpack(x))` never comes about; and what is unpacked without spatial extent is only reshaped.
+Filters, biases and other constants are packed at compile time.
 
 Where the block does not divide the number of channels, the last block has lanes of no channel.
 Convolutions write zeros there and multiply by zeros what they read, so it must be finite: a node

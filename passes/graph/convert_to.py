@@ -20,7 +20,7 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ...errors import CompileError
@@ -35,7 +35,13 @@ from ...interface.backend import Backend, find_backend
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from ..levels import GRAPH
 from ..visited_operation import each
-from .rewriting import erase_if_dead, failure, is_constant, tensor_nodes
+from .rewriting import (
+    erase_if_dead,
+    failure,
+    insert_after_definition,
+    is_constant,
+    tensor_nodes,
+)
 from .value_keys import value_keys
 
 ELEMENTS = {"f16": f16, "bf16": bf16}
@@ -189,7 +195,7 @@ class _Conversion:
             if new is None:
                 new = CastOp.of(value, result_types=[self._narrowed(value.type)])
             new.results[0].name_hint = value.name_hint
-            _insert(new, value)
+            insert_after_definition(new, value)
             self.narrow[value] = new.results[0]
         return self.narrow[value]
 
@@ -232,19 +238,6 @@ def _names(node: Node) -> set[str]:
     """Returns the name of a node in `keep`."""
     hints = {r.name_hint for r in node.results if r.name_hint}
     return {node.name, node.name.removeprefix("glow."), *hints}
-
-
-def _insert(new: Node, value: SSAValue) -> None:
-    """Inserts an operation directly after the definition of a value, before all its users."""
-    if isinstance(value, BlockArgument):
-        first = value.block.first_op
-        assert first is not None
-        value.block.insert_op_before(new, first)
-        return
-    owner = value.owner
-    assert isinstance(owner, Operation)
-    assert owner.parent is not None
-    owner.parent.insert_op_after(new, owner)
 
 
 def _greatest(element: Attribute) -> float:

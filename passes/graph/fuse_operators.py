@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from math import isclose, sqrt
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ...glow_dialects.elements import is_float
@@ -42,6 +42,8 @@ _PRECISION = 1e-6
 """
 The largest relative deviation of a number from the one it approximates: frontends round to f32.
 """
+_ROUNDING: dict[Attribute, float] = {f16: 2.0**-11, bf16: 2.0**-8}
+"""That of numbers of 16 bits, which are rounded to their type."""
 
 
 def _either_way(node: AddOp | MulOp) -> Iterator[tuple[SSAValue, SSAValue]]:
@@ -49,8 +51,9 @@ def _either_way(node: AddOp | MulOp) -> Iterator[tuple[SSAValue, SSAValue]]:
     yield node.rhs, node.lhs
 
 
-def _near(value: float | None, target: float) -> bool:
-    return value is not None and isclose(value, target, rel_tol=_PRECISION)
+def _near(value: float | None, target: float, element: Attribute = f32) -> bool:
+    tolerance = _ROUNDING.get(element, _PRECISION)
+    return value is not None and isclose(value, target, rel_tol=tolerance)
 
 
 # GELU
@@ -116,11 +119,11 @@ def _twice(value: SSAValue, build: Build) -> SSAValue:
 
 def _is_scaled(value: SSAValue, x: SSAValue, factor: float) -> bool:
     """Returns whether `value` is `x * factor`."""
-    owner = value.owner
+    owner, element = value.owner, element_of(value.type)
     if isinstance(owner, DivOp):
-        return owner.lhs is x and _near(splat_value(owner.rhs), 1 / factor)
+        return owner.lhs is x and _near(splat_value(owner.rhs), 1 / factor, element)
     if isinstance(owner, MulOp):
-        return any(a is x and _near(splat_value(b), factor) for a, b in _either_way(owner))
+        return any(a is x and _near(splat_value(b), factor, element) for a, b in _either_way(owner))
     return False
 
 

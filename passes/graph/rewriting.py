@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -235,6 +235,19 @@ def replace_node(node: Node, ops: Sequence[Operation], value: SSAValue) -> None:
     old.replace_all_uses_with(value)
     node.detach()
     node.erase()
+
+
+def insert_after_definition(new: Node, value: SSAValue) -> None:
+    """Inserts a node directly after the definition of a value, before all its users."""
+    if isinstance(value, BlockArgument):
+        first = value.block.first_op
+        assert first is not None
+        value.block.insert_op_before(new, first)
+        return
+    owner = value.owner
+    assert isinstance(owner, Operation)
+    assert owner.parent is not None
+    owner.parent.insert_op_after(new, owner)
 
 
 def erase_if_dead(values: Sequence[SSAValue]) -> None:

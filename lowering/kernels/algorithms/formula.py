@@ -55,7 +55,7 @@ from .formula_expr import Expressions, element_of_term, factors_of, sum_type
 from .whole_numbers import whole_numbers
 
 _MOST_PADDED = 3
-"""A padded copy has at most this many times the elements of the original."""
+"""A padded copy may always have this many times the elements of the original."""
 _FEW_ELEMENTS = 4096
 """A padded copy may always have this many elements more than the original."""
 _MANY_POINTS = 8
@@ -214,7 +214,8 @@ class _Builder:
     def _within_bounds(self, term: Read, main: Reduce | None, scope: _Scope) -> Term:
         """
         Returns a read within the bounds, with a constant value around a copy that is not much
-        larger than the operand, or a choice that follows a read within the bounds.
+        larger than the operand or than what is read, or a choice that follows a read within the
+        bounds.
         """
         if term.outside is None:
             return term
@@ -228,7 +229,9 @@ class _Builder:
         forms = [affine(index) for index in term.indices]
         if isinstance(outside, Constant) and None not in forms:
             padded = [high - min(low, 0) + 1 for (low, high), _ in ends]
-            if prod(padded) <= _MOST_PADDED * (prod(term.shape) + _FEW_ELEMENTS):
+            reads = prod(loop.size for loop in term.loops)
+            small = _MOST_PADDED * (prod(term.shape) + _FEW_ELEMENTS)
+            if prod(padded) <= max(small, reads):
                 return term
         return _chosen(term, outside)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -23,6 +24,7 @@ from ....glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ....glow_dialects.glow_vec import dot_terms
 from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.python_values import to_python
+from ....glow_dialects.timings import TIMINGS
 from ....semantics.blocked import pack_channels, pack_filter
 from ....semantics.dot import dot_filter
 from .quads import QUAD, are_factors
@@ -40,11 +42,17 @@ class ConvolutionKind(Enum):
     DENSE = "dense"
     GROUPED = "grouped"
     DEPTHWISE = "depthwise"
+    LARGE_DEPTHWISE = "depthwise with a large window"
 
     @property
     def needs_blocks(self) -> bool:
-        """Whether its input is packed if need be; a depthwise one costs little more than that."""
+        """Whether its input is packed if need be: a small window costs little more than that."""
         return self is not ConvolutionKind.DEPTHWISE
+
+    @property
+    def keeps_channels(self) -> bool:
+        """Whether each output channel reads the input channel of its place."""
+        return self in (ConvolutionKind.DEPTHWISE, ConvolutionKind.LARGE_DEPTHWISE)
 
 
 def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind | None:
@@ -57,13 +65,21 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind |
     outputs, per_group, *_ = shape_of(node.filter.type)
     group = node.group.value.data
     if 1 < group == outputs and per_group == 1:
-        return ConvolutionKind.DEPTHWISE
+        return _depthwise_kind(layouts, node)
     if not floats and layouts.block % _terms(layouts, node):
         return None
     if group == 1:
         return ConvolutionKind.DENSE if 2 * outputs > layouts.block else None
     fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
     return ConvolutionKind.GROUPED if fits else None
+
+
+def _depthwise_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind:
+    """Returns whether a depthwise window is large. (Those of integers were not measured.)"""
+    channels, _, *kernel = shape_of(node.filter.type)
+    repays = prod(kernel) >= TIMINGS.least_packed_window and channels >= layouts.block
+    is_large = repays and not is_integer(node)
+    return ConvolutionKind.LARGE_DEPTHWISE if is_large else ConvolutionKind.DEPTHWISE
 
 
 def is_integer(node: ConvolutionOp) -> bool:
@@ -80,14 +96,15 @@ def _terms(layouts: Layouts, node: ConvolutionOp) -> int:
 
 @rule(ConvolutionOp)
 def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
-    match convolution_kind(layouts, node):
+    kind = convolution_kind(layouts, node)
+    match kind:
         case ConvolutionKind.DENSE:
             return _dense(layouts, node)
         case ConvolutionKind.GROUPED:
             x = layouts.packed(node.input, layouts.block_of(node.input))
             return _of_blocked(layouts, node, x)
-        case ConvolutionKind.DEPTHWISE:
-            return _depthwise(layouts, node)
+        case ConvolutionKind.DEPTHWISE | ConvolutionKind.LARGE_DEPTHWISE:
+            return _depthwise(layouts, node, kind)
         case None:
             return None
 
@@ -200,12 +217,11 @@ def _bordered(layouts: Layouts, node: ConvolutionOp, x: SSAValue) -> SSAValue:
     return layouts.padded(x, pads[: len(pads) // 2], pads[len(pads) // 2 :])
 
 
-def _depthwise(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
-    """
-    Returns a blocked depthwise convolution, if the input is blocked already. It costs little more
-    than packing would.
-    """
+def _depthwise(layouts: Layouts, node: ConvolutionOp, kind: ConvolutionKind) -> Blocked | None:
+    """Returns a blocked depthwise convolution; None if its input stays plain."""
     x = layouts.blocked(node.input)
+    if x is None and kind.needs_blocks:
+        x = layouts.packed(node.input, layouts.block_of(node.input))
     if x is None:
         return None
     block, filters = x.block, node.filter.owner

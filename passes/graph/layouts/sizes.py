@@ -98,7 +98,7 @@ def _convolution(node: ConvolutionOp, layouts: Layouts, classes: _Classes) -> No
         channels = shape_of(value.type)[CHANNEL]
         classes.see(value, channels // group if kind is ConvolutionKind.GROUPED else channels)
         (classes.want if is_integer(node) else classes.fix)(value)
-    if kind is ConvolutionKind.DEPTHWISE:
+    if kind.keeps_channels:
         classes.join(node.input, node.result)
 
 

@@ -153,3 +153,26 @@ func.func @channels(%x: tensor<1x2x5xf32>) -> tensor<1x2x2x5xf32> {
 // CHECK-NEXT: %z_1 = glow.reshape %z : (tensor<1x4x5xf32>) -> tensor<1x2x2x5xf32>
 // CHECK-NEXT: func.return %z_1 : tensor<1x2x2x5xf32>
 // CHECK-NEXT: }
+
+// -----
+
+// A depthwise convolution packs its input for a large window, but not for a small one, and not if
+// its channels do not fill a block.
+func.func @large(%x: tensor<1x4x5x5xf32>, %y: tensor<1x4x5x5xf32>, %z: tensor<1x3x5x5xf32>) -> (tensor<1x4x2x2xf32>, tensor<1x4x3x3xf32>, tensor<1x3x2x2xf32>) {
+  %f = glow.constant dense<5.000000e-01> : tensor<4x1x4x4xf32>
+  %g = glow.constant dense<5.000000e-01> : tensor<4x1x3x3xf32>
+  %h = glow.constant dense<5.000000e-01> : tensor<3x1x4x4xf32>
+  %b = glow.splat value 0.0 : tensor<4xf32>
+  %c = glow.splat value 0.0 : tensor<3xf32>
+  %0 = glow.convolution %x, %f, %b group 4 : (tensor<1x4x5x5xf32>, tensor<4x1x4x4xf32>, tensor<4xf32>) -> tensor<1x4x2x2xf32>
+  %1 = glow.convolution %y, %g, %b group 4 : (tensor<1x4x5x5xf32>, tensor<4x1x3x3xf32>, tensor<4xf32>) -> tensor<1x4x3x3xf32>
+  %2 = glow.convolution %z, %h, %c group 3 : (tensor<1x3x5x5xf32>, tensor<3x1x4x4xf32>, tensor<3xf32>) -> tensor<1x3x2x2xf32>
+  func.return %0, %1, %2 : tensor<1x4x2x2xf32>, tensor<1x4x3x3xf32>, tensor<1x3x2x2xf32>
+}
+
+// CHECK:      func.func @large(
+// CHECK:      [[P:%.*]] = glow_cpu.pack_channels %x block 4 : (tensor<1x4x5x5xf32>) -> tensor<1x1x5x5x4xf32>
+// CHECK:      [[C:%.*]] = glow_cpu.blocked_depthwise_convolution [[P]], {{.*}} -> tensor<1x1x2x2x4xf32>
+// CHECK-NEXT: {{.*}} = glow.convolution %y, %g, %b group 4 : {{.*}} -> tensor<1x4x3x3xf32>
+// CHECK-NEXT: {{.*}} = glow.convolution %z, %h, %c group 3 : {{.*}} -> tensor<1x3x2x2xf32>
+// CHECK-NEXT: {{.*}} = glow_cpu.unpack_channels [[C]] channels 4 : {{.*}} -> tensor<1x4x2x2xf32>

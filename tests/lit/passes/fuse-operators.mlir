@@ -18,6 +18,31 @@ func.func @gelu(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// The number has the precision of its type; a worse one is another function.
+func.func @gelu_f16(%x: tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf16>) {
+  %root = glow.splat value 1.4140625 : tensor<4xf16>
+  %other = glow.splat value 1.416015625 : tensor<4xf16>
+  %one = glow.splat value 1.0 : tensor<4xf16>
+  %half = glow.splat value 0.5 : tensor<4xf16>
+  %h = glow.mul %x, %half : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %d = glow.div %x, %root : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %e = glow.erf %d : (tensor<4xf16>) -> tensor<4xf16>
+  %s = glow.add %e, %one : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %r = glow.mul %h, %s : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %d1 = glow.div %x, %other : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %e1 = glow.erf %d1 : (tensor<4xf16>) -> tensor<4xf16>
+  %s1 = glow.add %e1, %one : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %h1 = glow.mul %x, %half : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %r1 = glow.mul %h1, %s1 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  func.return %r, %r1 : tensor<4xf16>, tensor<4xf16>
+}
+
+// CHECK-LABEL: @gelu_f16(
+// CHECK:       %r = glow.gelu %x : (tensor<4xf16>) -> tensor<4xf16>
+// CHECK:       %r1 = glow.mul %h1, %s1 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+
+// -----
+
 // Factors and summands in another order, and a quotient.
 func.func @gelu_otherwise(%x: tensor<4xf32>) -> tensor<4xf32> {
   %root = glow.splat value 0.70710678 : tensor<4xf32>

@@ -109,6 +109,13 @@ def test_one_program_for_all_sizes(name: str, rng: np.random.Generator):
     assert None in model.get_outputs()[0].shape
 
 
+def test_places_in_an_input_without_elements():
+    """A detector that finds nothing goes on with no regions."""
+    text = """g (float[n] x) => (int64[1,m] y) {
+        i = NonZero(x) none = Constant<value=int64[1,0] {}>() y = Mul(i, none) }"""
+    compared(text, [[np.zeros(0, np.float32)]])
+
+
 CUT = {
     "reduction": """float[7,5] x) => (float y, float[n] w) { z = Relu(x) i = NonZero(z)
         t = Transpose(i) v = GatherND(x, t) y = ReduceSum<keepdims=0>(v) w = Softmax<axis=0>(v)""",

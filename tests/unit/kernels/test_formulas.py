@@ -28,6 +28,11 @@ CASES: list[tuple[str, Shapes]] = [
     ("y[i] = max(t < 4) x[2 * i + t - 1 | outside: -inf] for i < 9", [(17,)]),
     ("y[i] = sum(t < 3) x[i - 40 * t | outside: 3] for i < 50", [((50,), I32)]),
     ("y[i] = x[i * 5000 | outside: 0] for i < 9", [(7,)]),
+    (
+        "y[c, i, j] = sum(k < 7, l < 7) x[c, i + k - 3, j + l - 3 | outside: 0] * w[c, k, l] "
+        "for i < 6, j < 6",
+        [(401, 6, 6), (401, 7, 7)],
+    ),
     ("y[i, j] = x[i + j | outside: a[i]] for j < 20", [(13,), (13,)]),
     ("y[i] = sum(t < 9) x[clamp(i + t - 4, 0, 30)] for i < size(x, 0)", [(31,)]),
     # computed indices

@@ -141,6 +141,13 @@ def test_groups(block: int, group: int):
         assert found["glow.convolution"] >= 1
 
 
+@pytest.mark.parametrize("block", BLOCKS)
+def test_large_depthwise_windows(block: int):
+    g = Graph(4, 1, 20, 3, 6)
+    changed = check(g.module(g.conv(g.x, 20, 5, 1, 20)), block)
+    assert count(changed)["glow_cpu.blocked_depthwise_convolution"] == 1
+
+
 def test_infinities_stay_out_of_missing_channels():
     """
     A filter multiplies them by zero, which is fine for log(sigmoid(0)) but not for the logarithm of

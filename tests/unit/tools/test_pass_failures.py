@@ -111,6 +111,7 @@ func.func @main(%x: !t) -> !t {
   func.return %y : !t
 }
 """
+HALF = PRODUCT.replace("f32", "f16")
 TEXTS = {
     "glow-bind-symbols": SYMBOLIC,
     "glow-choose-convolutions": BLOCKED,
@@ -128,6 +129,7 @@ TEXTS = {
     "glow-tile-vta-layers": BYTES,
     "glow-verify-vta-design": BYTES,
     "glow-verify-vta-tokens": BYTES,
+    "glow-widen-products": HALF,
 }
 """The modules of passes that do nothing with `GRAPH`."""
 OPTIONS = {
