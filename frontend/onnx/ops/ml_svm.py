@@ -68,13 +68,13 @@ def classifier(node: OnnxNode) -> list[SSAValue]:
     if not sum(sizes):
         weights = coefficients.reshape(len(labels), -1).T
         scores = _weighted(build, x, weights, rho[:1])
-        return [chosen_label(build, labels, scores), _written(build, scores, transform)]
+        return [chosen_label(node, labels, scores), _written(build, scores, transform)]
     if len(sizes) != len(labels):
         raise ModelError(f"expected vectors_per_class for {len(labels)} labels, found {sizes}")
     terms = _kernel(node, x, _vectors(node, x, sum(sizes)))
     scores = _weighted(build, terms, _pairwise(coefficients, sizes), rho)
     votes = _votes(build, scores, len(sizes))
-    label = chosen_label(build, labels, votes)
+    label = chosen_label(node, labels, votes)
     if node.attr("prob_a"):
         a, b = (_numbers(node, name, x).reshape(1, -1) for name in ("prob_a", "prob_b"))
         scaled = build.elementwise(MulOp, scores, build.constant(a))
