@@ -340,11 +340,29 @@ def test_strings_are_chosen_and_compared(rng: np.random.Generator) -> None:
     [
         ("(float[n] y) { s = Gather (c0, x) y = Cast <to = 1> (s) }", "a conversion of strings"),
         ("(string[m] y) { s = Gather (c0, x) y = Unique (s) }", "have to be sorted"),
+        (
+            "(string[m] y) { s = Gather (c0, x) z = ReduceSum (x) y = Expand (s, z) }",
+            "'s' has strings",
+        ),
+        (
+            """(string[m] y) {
+                s = Gather (c0, x)
+                yes = Greater (x, x)
+                any = ReduceMax <keepdims = 0> (x)
+                if = Cast <to = 9> (any)
+                y = If (if) <
+                    then_branch = a () => (string[m] t) { t = Identity (s) },
+                    else_branch = b () => (string[m] e) { e = Gather (c1, x) }
+                >
+            }""",
+            "'s' has strings",
+        ),
     ],
 )
 def test_numbers_of_strings_do_not_count_as_numbers(text: str, problem: str) -> None:
     with pytest.raises(UnsupportedError, match=problem):
-        glow.compile(of_strings(text, ["3", "2"]), symbols={"n": 2})
+        # so many numbers do not decide shapes
+        glow.compile(of_strings(text, ["3", "2"], ["4", "5"]), symbols={"n": 5000})
 
 
 def exported(name: str, rng: np.random.Generator) -> tuple[onnx.ModelProto, np.ndarray]:
