@@ -83,6 +83,8 @@ def _crossing(scope: Scope, name: str) -> SSAValue:
         raise UnsupportedError(
             f"{name!r} is a sequence that has to be known, but the model computes what decides it"
         )
+    if scope.holds_strings(value):
+        raise UnsupportedError(f"{name!r} has strings, which cannot pass between parts of a model")
     return value
 
 

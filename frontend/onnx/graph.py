@@ -189,6 +189,7 @@ class GraphConverter:
             if is_counted and not isinstance(problem, Unsupported):
                 raise SizeNeeded() from problem  # the largest size does not fit, but another may
             raise
+        self.weights.strings.note_results(node.schema, node.inputs, results)
         note_counted(build, before)
         if is_counted and not all(r in build.counted for r in results if r is not None):
             raise SizeNeeded()
@@ -301,7 +302,7 @@ class _Subgraphs:
         try:
             with build.inside(block), build.apart():
                 results = self.run(graph, arguments(block.args))
-                _expect_tensors(results)
+                self._expect_tensors(results)
                 limit = build.any_exceeded()
                 flags = [] if limit is None else [limit]
                 erase_dead(block, [*results, *(each.value for each in flags)])
@@ -316,10 +317,11 @@ class _Subgraphs:
             raise Unsupported(str(error)) from error
         return ConvertedBody(block, results, verdicts)
 
-
-def _expect_tensors(results: Sequence[SSAValue]) -> None:
-    if not all(isinstance(value.type, TensorType) for value in results):
-        raise Unsupported("a sequence is the result of a body")
+    def _expect_tensors(self, results: Sequence[SSAValue]) -> None:
+        if not all(isinstance(value.type, TensorType) for value in results):
+            raise Unsupported("a sequence is the result of a body")
+        if any(value in self._converter.weights.strings for value in results):
+            raise Unsupported("a string is the result of a body")
 
 
 def _definition(proto: NodeProto, opsets: Mapping[str, int]) -> tuple[OpSchema | None, str, int]:

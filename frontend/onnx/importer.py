@@ -102,6 +102,7 @@ def import_onnx(
         message = _unsupported_message(list(converter.cuts.values()), graph)
         raise cut(loaded, message, converter.cuts, scope, types, builder.counted)
     results = [found for o in graph.output for found in _outputs(scope, o.name, loaded.flattened)]
+    weights.strings.warn_of(results)
     if external is not None:
         external |= weights.external
     module = _module(graph, list(types), block, results, builder)

@@ -67,6 +67,10 @@ class Scope:
             return self._outer.find(name)
         return self.values[name]
 
+    def holds_strings(self, value: SSAValue) -> bool:
+        """Returns whether the elements of a value are numbers of strings."""
+        return value in self._weights.strings
+
     def define(self, name: str, value: SSAValue | None) -> None:
         self.values[name] = value
         if value is not None and value.name_hint is None:

@@ -105,7 +105,8 @@ def separate_loop(
 ) -> SeparateLoop:
     """
     Returns a loop that uses inputs of the model and known values only. `others` are the other nodes
-    that the outputs need. Raises UnsupportedError for states that are no tensors.
+    that the outputs need. Raises UnsupportedError for states that are no tensors,
+    and for strings.
     """
     trips, going, *states = [*loop.input, ""][: max(2, len(loop.input))]
     body = next(a.g for a in loop.attribute if a.name == "body")
@@ -115,6 +116,8 @@ def separate_loop(
         value = scope.find(name)
         if value is None or not isinstance(value.type, TensorType):
             raise UnsupportedError(f"{node_label(loop)}: {name!r} is a sequence")
+        if scope.holds_strings(value):
+            raise UnsupportedError(f"{node_label(loop)}: {name!r} has strings")
         array = known_array(value)
         if array is not None:
             known[name] = array

@@ -26,6 +26,7 @@ from ...wording import counted
 from .element_types import check_shape, element_of_onnx, shared_bits, type_name
 from .load import Model
 from .problems import Unsupported
+from .strings import Strings
 from .wire import MARKER, payload_of
 
 
@@ -38,14 +39,18 @@ class WeightReader:
         self.source = model.source
         self.folder = model.folder
         self.max_elements = max_elements
+        self.strings = Strings()
 
     def constant(self, tensor: TensorProto, what: str) -> ConstantOp:
         """
         Returns the constant for `tensor`, detached.
 
-        Raises ModelError if the tensor is malformed or its external data are missing or unsafe, and
-        Unsupported if its element type has no counterpart. `what` names the tensor in messages.
+        A tensor of strings has their numbers. Raises ModelError if the tensor is malformed or its
+        external data are missing or unsafe, and Unsupported if its element type has no counterpart.
+        `what` names the tensor in messages.
         """
+        if tensor.data_type == TensorProto.STRING:
+            return self._of_strings(tensor, what)
         element = element_of_onnx(tensor.data_type, what)
         shape = list(tensor.dims)
         check_shape(shape, what, self.max_elements)
@@ -62,6 +67,18 @@ class WeightReader:
         if tensor.HasField("raw_data"):
             return _from_raw(tensor, size, element, what)
         return make_constant(_typed_array(tensor, what, element), tensor.name or what, element)
+
+    def _of_strings(self, tensor: TensorProto, what: str) -> ConstantOp:
+        check_shape(list(tensor.dims), what, self.max_elements)
+        if len(tensor.string_data) != prod(tensor.dims):
+            raise ModelError(
+                f"{what}: expected {counted(prod(tensor.dims), 'string')}, "
+                f"found {len(tensor.string_data)}"
+            )
+        numbers = self.strings.numbers(tensor.string_data).reshape(tensor.dims)
+        node = make_constant(numbers, tensor.name or what)
+        self.strings.note(node.result)
+        return node
 
     def _unpacked(
         self, tensor: TensorProto, element: Attribute, bits: int, what: str

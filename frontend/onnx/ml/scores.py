@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -100,41 +99,41 @@ def features_of(node: OnnxNode) -> SSAValue:
 def class_labels(node: OnnxNode, ints: str, count: int) -> list[int]:
     """
     Returns the labels of a classifier, of which `ints` is the attribute with whole numbers. Labels
-    that are strings are their numbers in the list, with a warning if they are used. Without any,
-    the numbers of `count` classes are labels.
+    that are strings are their numbers. Without any, the numbers of `count` classes are labels.
     """
     labels = node.ints(ints)
     if labels:
         return labels
-    names = [name.decode("utf-8", "replace") for name in node.attr("classlabels_strings") or []]
-    if not names:
-        return list(range(count))
-    if node.output_used(0):
-        warnings.warn(
-            f"{node.name}: its labels are strings; the program gives their numbers, from 0 on, in "
-            f"{names}",
-            stacklevel=2,
-        )
-    return list(range(len(names)))
+    names = node.attr("classlabels_strings")
+    return node.weights.strings.numbers(names).tolist() if names else list(range(count))
 
 
-def chosen_label(build: GraphBuilder, labels: Sequence[int], scores: SSAValue) -> SSAValue:
+def chosen_label(node: OnnxNode, labels: Sequence[int], scores: SSAValue) -> SSAValue:
     """Returns the label of the first of the largest scores of each row."""
-    largest = build.op(ArgMaxOp, scores, axis=1)
-    if list(labels) == list(range(len(labels))):
-        return largest
-    return build.op(GatherOp, build.constant(np.array(labels, np.int64)), largest, axis=0)
+    build = node.build
+    chosen = build.op(ArgMaxOp, scores, axis=1)
+    if list(labels) != list(range(len(labels))):
+        table = build.constant(np.array(labels, np.int64))
+        chosen = build.op(GatherOp, table, chosen, axis=0)
+    return _noted(node, chosen)
 
 
-def label_above(
-    build: GraphBuilder, labels: Sequence[int], score: SSAValue, bound: float
-) -> SSAValue:
+def label_above(node: OnnxNode, labels: Sequence[int], score: SSAValue, bound: float) -> SSAValue:
     """Returns the second of two labels where a score, of one column, is above a bound."""
+    build = node.build
     above = build.op(LessOp, build.splat_like(bound, score), score)
     first, second = (
         build.broadcast(build.constant(np.array(label, np.int64)), shape(score)) for label in labels
     )
-    return build.reshape(build.op(SelectOp, above, second, first), shape(score)[:1])
+    chosen = build.reshape(build.op(SelectOp, above, second, first), shape(score)[:1])
+    return _noted(node, chosen)
+
+
+def _noted(node: OnnxNode, labels: SSAValue) -> SSAValue:
+    """Returns labels, of which it is noted if they are strings."""
+    if node.attr("classlabels_strings"):
+        node.weights.strings.note(labels)
+    return labels
 
 
 def two_columns(build: GraphBuilder, score: SSAValue, of_probability: bool) -> SSAValue:

@@ -10,6 +10,7 @@ from . import (  # noqa: F401
     convolution,
     deformed,
     detection,
+    distances,
     einsum,
     embedding,
     fourier,

@@ -133,6 +133,8 @@ def cast_like(node: OnnxNode) -> SSAValue:
 def _cast(node: OnnxNode, target: Attribute) -> SSAValue:
     """Returns a conversion. How numbers are rounded matters for minifloats only."""
     x = node.input(0)
+    if x in node.weights.strings:
+        raise Unsupported("a conversion of strings")
     if not is_minifloat(target):
         return node.build.cast(x, target)
     saturate, rounding = bool(node.attr("saturate", 1)), node.attr("round_mode", "up")

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
@@ -21,7 +21,6 @@ from ....semantics import numpy_dtype
 from ..builder import GraphBuilder, element, rank, shape, size
 from ..ml.scores import as_f32
 from ..node import ML, OnnxNode, converter
-from ..problems import Unsupported
 from .indices import expect_along
 
 _SMALLEST_NORM = 1e-30
@@ -116,10 +115,12 @@ def array_feature_extractor(node: OnnxNode) -> SSAValue:
 def one_hot_encoder(node: OnnxNode) -> SSAValue:
     """Returns a 1 at the number of a category, and zeros; other values have zeros alone."""
     build, x = node.build, node.input(0)
-    categories = node.ints("cats_int64s")
-    if not categories:
-        raise Unsupported("categories that are strings")
-    table = build.constant(np.array(categories, np.int64))
+    categories = np.array(node.ints("cats_int64s") or [], np.int64)
+    if not categories.size:
+        categories = node.weights.strings.numbers(node.attr("cats_strings") or [])
+    if not categories.size:
+        raise ModelError("expected categories, found none")
+    table = build.constant(categories)
     whole = build.reshape(build.cast(x, i64), [*shape(x), 1])
     return build.cast(build.elementwise(EqualOp, whole, table), f32)
 
@@ -140,7 +141,10 @@ def label_encoder(node: OnnxNode) -> SSAValue:
     known = build.op(ReduceMaxOp, build.cast(found, f32), axes=[axis], keep_dims=False)
     is_key = build.op(LessOp, build.splat_like(0, known), known)
     other = build.broadcast(build.constant(default.reshape([])), shape(x))
-    return build.op(SelectOp, is_key, value, other)
+    result = build.op(SelectOp, is_key, value, other)
+    if node.has("values_strings") or _has_strings(node.attr("values_tensor")):
+        node.weights.strings.note(result)
+    return result
 
 
 def _equal(build: GraphBuilder, x: SSAValue, keys: np.ndarray) -> SSAValue:
@@ -158,23 +162,23 @@ def _equal(build: GraphBuilder, x: SSAValue, keys: np.ndarray) -> SSAValue:
 
 def _table(node: OnnxNode, name: str) -> np.ndarray | None:
     """Returns keys, values or the default, of whichever type they are given."""
-    for kind, dtype in (("int64", np.int64), ("float", np.float32)):
+    for kind, dtype in (("int64", np.int64), ("float", np.float32), ("string", np.object_)):
         found: Any = node.attr(f"{name}_{kind}" if name == "default" else f"{name}_{kind}s")
-        if found is not None and (name != "default" or _typed(node, kind)):
-            return np.array(found, dtype).reshape(-1)
+        if found is not None and (name != "default" or node.has(f"values_{kind}s")):
+            return _as_numbers(node, np.array(found, dtype).reshape(-1))
     tensor = node.attr(f"{name}_tensor")
-    if tensor is not None and tensor.data_type:
-        array = numpy_helper.to_array(tensor).reshape(-1)
-        if array.dtype.kind in "biuf":
-            return array
-    if name != "default":
-        raise Unsupported(f"{name} that are strings")
-    return None
+    if tensor is None or not tensor.data_type:
+        return None
+    return _as_numbers(node, numpy_helper.to_array(tensor).reshape(-1))
 
 
-def _typed(node: OnnxNode, kind: str) -> bool:
-    """Returns whether the values of a LabelEncoder are given by lists of a type."""
-    return node.has(f"values_{kind}s")
+def _as_numbers(node: OnnxNode, array: np.ndarray) -> np.ndarray:
+    """Returns an array, with numbers in the place of strings."""
+    return node.weights.strings.numbers(array) if array.dtype.kind == "O" else array
+
+
+def _has_strings(tensor: TensorProto | None) -> bool:
+    return tensor is not None and tensor.data_type == TensorProto.STRING
 
 
 @converter("ZipMap", domain=ML)

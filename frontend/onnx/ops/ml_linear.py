@@ -37,9 +37,9 @@ def classifier(node: OnnxNode) -> list[SSAValue]:
     columns = max(1, len(intercepts)) if intercepts else len(labels)
     scores = _scores(node, columns)
     if columns > 1:
-        label = chosen_label(build, labels, scores)
+        label = chosen_label(node, labels, scores)
     elif len(labels) == 2:
-        label = label_above(build, labels, scores, 0.0)
+        label = label_above(node, labels, scores, 0.0)
         scores = two_columns(build, scores, transform == "NONE")
     else:
         raise ModelError(f"expected coefficients of {len(labels)} classes, found those of one")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -21,7 +20,6 @@ from ....glow_dialects.glow.arithmetic import (
     PowOp,
     SubOp,
 )
-from ....glow_dialects.glow.generic import GenericOp
 from ....glow_dialects.glow.logic import LessOp, SelectOp
 from ....glow_dialects.glow.reduction import ReduceMaxOp, ReduceSumOp
 from ....semantics import numpy_dtype
@@ -29,11 +27,9 @@ from ..builder import GraphBuilder, element, shape
 from ..ml.scores import as_f32, chosen_label, class_labels, features_of, transformed, two_columns
 from ..node import ML, OnnxNode, converter
 from ..problems import Unsupported
+from .distances import squared_distances
 from .matrix import matrix_product
 
-_SQUARED_DISTANCE = """
-    result[n, s] = sum(f) (x[n, f] - vectors[s, f]) * (x[n, f] - vectors[s, f])
-"""
 _ROUNDS = 6
 """Rounds of the coupling of probabilities; it ends after 2 to 4 of them."""
 _LARGEST_DEGREE = 8
@@ -68,13 +64,13 @@ def classifier(node: OnnxNode) -> list[SSAValue]:
     if not sum(sizes):
         weights = coefficients.reshape(len(labels), -1).T
         scores = _weighted(build, x, weights, rho[:1])
-        return [chosen_label(build, labels, scores), _written(build, scores, transform)]
+        return [chosen_label(node, labels, scores), _written(build, scores, transform)]
     if len(sizes) != len(labels):
         raise ModelError(f"expected vectors_per_class for {len(labels)} labels, found {sizes}")
     terms = _kernel(node, x, _vectors(node, x, sum(sizes)))
     scores = _weighted(build, terms, _pairwise(coefficients, sizes), rho)
     votes = _votes(build, scores, len(sizes))
-    label = chosen_label(build, labels, votes)
+    label = chosen_label(node, labels, votes)
     if node.attr("prob_a"):
         a, b = (_numbers(node, name, x).reshape(1, -1) for name in ("prob_a", "prob_b"))
         scaled = build.elementwise(MulOp, scores, build.constant(a))
@@ -120,8 +116,7 @@ def _kernel(node: OnnxNode, x: SSAValue, vectors: np.ndarray) -> SSAValue:
     build, kind = node.build, node.attr("kernel_type", "LINEAR")
     gamma, offset, degree = (*(node.attr("kernel_params") or []), 0.0, 0.0, 0.0)[:3]
     if kind == "RBF":
-        properties: dict[str, Any] = {"formula": _SQUARED_DISTANCE}
-        squared = build.op(GenericOp, x, build.constant(vectors), **properties)
+        squared = squared_distances(build, x, build.constant(vectors))
         return build.op(ExpOp, build.with_number(MulOp, squared, -gamma))
     products = matrix_product(build, x, build.constant(np.ascontiguousarray(vectors.T)))
     if kind == "LINEAR":

@@ -69,7 +69,7 @@ def classifier(node: OnnxNode) -> list[SSAValue]:
     if len(labels) == 2 and not weights.targets.any():
         return _binary(node, labels, _with_base(node, trees.scores(1, "SUM")), weights, transform)
     scores = _with_base(node, trees.scores(len(labels), "SUM"))
-    label = chosen_label(build, labels, scores)
+    label = chosen_label(node, labels, scores)
     return [label, as_f32(build, transformed(build, scores, transform))]
 
 
@@ -80,7 +80,7 @@ def _binary(
     build, of_probability = node.build, bool((weights.numbers >= 0).all())
     if transform == "PROBIT":
         raise Unsupported("post_transform PROBIT of two classes with one score")
-    label = label_above(build, labels, score, 0.5 if of_probability else 0.0)
+    label = label_above(node, labels, score, 0.5 if of_probability else 0.0)
     if transform == "LOGISTIC":
         scores = transformed(build, two_columns(build, score, False), transform)
     else:

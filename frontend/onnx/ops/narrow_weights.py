@@ -1,4 +1,4 @@
-"""Products with weights of a few bits, as onnxruntime defines them in ContribOperators.md."""
+"""Products with weights of a few bits, and rows of such, as ContribOperators.md defines them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from xdsl.ir import SSAValue
 from ....errors import ModelError
 from ....glow_dialects.elements import is_float
 from ....glow_dialects.glow.arithmetic import AddOp
+from ....glow_dialects.glow.logic import AndOp, ShiftRightOp
 from ....glow_dialects.glow.narrow_weights import BYTE, BlockQuantizedMatMulOp
+from ....glow_dialects.glow.shape import GatherOp
 from ....semantics.narrow_weights import unpacked
-from ..builder import element, size
-from ..node import CONTRIB, OnnxNode, converter
+from ..builder import GraphBuilder, element, rank, shape, size
+from ..node import CONTRIB, OnnxNode, converter, normal_axis
 from ..problems import Unsupported
+from ..quantized import Parameters, dequantized
+from .indices import expect_along
 
 _INPUT_BITS = {0: 32, 1: 32, 2: 16, 3: 16, 4: 8}
 """The bits of the input that a product keeps by `accuracy_level`: of f32, f16, bf16 and i8."""
@@ -68,3 +72,48 @@ def _zero_points(node: OnnxNode, columns: int, blocks: int, bits: int) -> SSAVal
         raise ModelError(f"expected zero points of {columns}x{row} bytes, found {value.type}")
     numbers = unpacked(packed.reshape(columns, row), bits)[:, :blocks]
     return node.build.constant(np.ascontiguousarray(numbers))
+
+
+@converter("GatherBlockQuantized", domain=CONTRIB)
+def gather(node: OnnxNode) -> SSAValue:
+    """
+    Converts a gather from a table that is quantized in blocks along another dimension. Only what is
+    gathered becomes real.
+    """
+    build, table = node.build, node.input(0)
+    axis = normal_axis(node.attr("gather_axis", 0), rank(table))
+    blocked = normal_axis(node.attr("quantize_axis", 1), rank(table))
+    if axis == blocked:
+        raise Unsupported("blocks along the dimension of the indices")
+    expect_along(node, 1, shape(table)[axis])
+    codes, scales = (_picked(node, i, axis) for i in (0, 2))
+    points = None if node.optional(3) is None else _picked(node, 3, axis)
+    if element(table) == BYTE:
+        bits = node.attr("bits", 4)
+        codes = _spread(build, codes, bits)
+        if points is None:
+            points = build.splat(2 ** (bits - 1), BYTE, shape(scales))
+        else:
+            points = _spread(build, points, bits)
+            points = build.slice(points, [0] * rank(points), shape(scales))
+    blocked += rank(codes) - rank(table) if blocked > axis else 0
+    block = node.attr("block_size", 128) or shape(codes)[blocked]
+    return dequantized(build, codes, Parameters(scales, points, blocked, block))
+
+
+def _picked(node: OnnxNode, index: int, axis: int) -> SSAValue:
+    """Returns the parts of an input that the indices name."""
+    return node.build.op(GatherOp, node.input(index), node.input(1), axis=axis)
+
+
+def _spread(build: GraphBuilder, words: SSAValue, bits: int) -> SSAValue:
+    """Returns the numbers of `bits` bits that share bytes along the last dimension."""
+    if bits not in (2, 4, 8):
+        raise Unsupported(f"bits={bits}")
+    *rows, count = shape(words)
+    wide = [*rows, count, 8 // bits]
+    places = build.constant(np.arange(0, 8, bits, dtype=np.uint8))
+    each = build.broadcast(build.reshape(words, [*rows, count, 1]), wide)
+    shifted = build.op(ShiftRightOp, each, build.broadcast(places, wide))
+    numbers = build.op(AndOp, shifted, build.splat_like(2**bits - 1, shifted))
+    return build.reshape(numbers, [*rows, count * (8 // bits)])

@@ -15,12 +15,15 @@ from ....glow_dialects.glow.shape import GatherOp
 from ..builder import GraphBuilder, element, known_array, rank, shape, size
 from ..counted import chosen_places
 from ..node import OnnxNode, converter
+from ..problems import Unsupported
 
 
 @converter("Unique")
 def unique(node: OnnxNode) -> list[SSAValue]:
     """Returns values, the places where each is first, the value of each element, and how often."""
     build, x = node.build, node.input(0)
+    if x in node.weights.strings:
+        raise Unsupported("strings, which would have to be sorted")
     if (node.has("axis") and rank(x) > 1) or known_array(x) is not None or not size(x):
         return _of_known(node)
     flat = build.reshape(x, [size(x)])

@@ -12,12 +12,15 @@ from ..problems import Unsupported
 MAX_SPATIAL = 3
 
 
-def spatial_rank(rank: int) -> int:
-    """Returns the number of spatial dimensions of an input of `rank` dimensions."""
+def spatial_rank(rank: int, most: int = MAX_SPATIAL) -> int:
+    """
+    Returns the number of spatial dimensions of an input of `rank` dimensions. Raises Unsupported
+    for more than `most`.
+    """
     if rank < 3:
         raise ModelError(f"expected an input with spatial dimensions, found rank {rank}")
-    if rank - 2 > MAX_SPATIAL:
-        raise Unsupported(f"more than {MAX_SPATIAL} spatial dimensions")
+    if rank - 2 > most:
+        raise Unsupported(f"more than {most} spatial dimensions")
     return rank - 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import glow
+import ml_dtypes
 import numpy as np
 import pytest
 from glow.errors import ModelError, UnsupportedError
@@ -29,6 +30,12 @@ def _products(rng: np.random.Generator) -> list[Case]:
     turned = {"transBatchA": 1, "transA": 1, "transBatchB": 1, "transB": 1}
     c = floats(rng, 4)
     return [
+        Case("CDist", {"a": floats(rng, 5, 7), "b": floats(rng, 3, 7)}),
+        Case(
+            "CDist",
+            {"a": floats(rng, 1, 5), "b": floats(rng, 4, 5)},
+            attributes={"metric": "euclidean"},
+        ),
         Case(
             "FusedMatMul",
             {"a": floats(rng, 3, 2, 4, 5), "b": floats(rng, 3, 2, 7, 5)},
@@ -191,6 +198,28 @@ def test_weights_of_a_few_bits(rng: np.random.Generator) -> None:
     whole = rng.integers(0, 256, (19, 2)).astype(np.uint8)
     check(with_zero_points(narrow(rng, (1, 3), 64, 19, 32, 8), whole))
     check(narrow(rng, (5,), 64, 16, 16, 2))
+
+
+def test_rows_of_a_few_bits(rng: np.random.Generator) -> None:
+    """Compares tables whose numbers share bytes, and one whose numbers have a type of their own."""
+    ids = rng.integers(-11, 11, (2, 3))
+    of = {"x": ids}
+    for bits, columns in ((2, 64), (4, 48), (8, 32)):
+        words = rng.integers(0, 256, (11, columns * bits // 8)).astype(np.uint8)
+        blocks = columns // 16
+        table = {"t": words, "s": np.abs(floats(rng, 11, blocks))}
+        sizes = {"bits": bits, "block_size": 16, "quantize_axis": 1}
+        check(Case("GatherBlockQuantized", of, table, ["t", "x", "s"], attributes=sizes))
+        points = rng.integers(0, 256, (11, -(-blocks * bits // 8))).astype(np.uint8)
+        order = ["t", "x", "s", "z"]
+        given = {**table, "z": points}
+        check(Case("GatherBlockQuantized", of, given, order, attributes=sizes), "cpu")
+    typed = {
+        "t": rng.integers(-8, 8, (32, 11)).astype(ml_dtypes.int4),
+        "s": np.abs(floats(rng, 2, 11)),
+    }
+    along = {"gather_axis": 1, "block_size": 16, "quantize_axis": 0}
+    check(Case("GatherBlockQuantized", of, typed, ["t", "x", "s"], attributes=along))
 
 
 @pytest.mark.parametrize(("bits", "level", "width"), [(4, 4, 8), (2, 4, 8), (8, 4, 16), (4, 2, 16)])

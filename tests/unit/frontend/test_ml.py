@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from typing import Any
 
 import glow
@@ -273,9 +274,6 @@ def test_labels_of_numbers(rng: np.random.Generator) -> None:
     same(model_of("LabelEncoder", whole, (TensorProto.INT64,), **keys), whole)
     keys = {"keys_floats": [0.5, np.nan, 1.0], "values_floats": [2.0, 3.0, 4.0]}
     same(model_of("LabelEncoder", x, opset=4, default_float=9.0, **keys), x)
-    keys = {"keys_int64s": [3, 0], "values_strings": ["a", "b"]}
-    with pytest.raises(UnsupportedError, match="values that are strings"):
-        glow.compile(model_of("LabelEncoder", whole, (TensorProto.STRING,), **keys))
 
 
 def test_maps_are_matrices_and_strings_are_numbers(rng: np.random.Generator) -> None:
@@ -293,9 +291,78 @@ def test_maps_are_matrices_and_strings_are_numbers(rng: np.random.Generator) -> 
         same(trees, x)
     labels = next(a for a in node.attribute if a.name == "classlabels_int64s")
     labels.CopyFrom(helper.make_attribute("classlabels_strings", ["c", "a", "b"]))
-    with pytest.warns(UserWarning, match="its labels are strings"):
+    with pytest.warns(UserWarning, match="'y0' has strings; .* in \\['c', 'a', 'b'\\]"):
         found = glow.compile(trees, backend="interpreter")(x)
     np.testing.assert_array_equal(found[0], found[1].argmax(1))
+
+
+def of_strings(text: str, *constants: list[str]) -> onnx.ModelProto:
+    """Returns a model from the text of a graph, with constants `c0`, `c1` and so on of strings."""
+    head = '<ir_version: 9, opset_import: ["": 19, "ai.onnx.ml": 3]>'
+    model = onnx.parser.parse_model(f"{head} strings (int64[n] x) => {text}")
+    for i, texts in enumerate(constants):
+        model.graph.initializer.append(numpy_helper.from_array(np.array(texts, object), f"c{i}"))
+    return model
+
+
+def test_strings_are_chosen_and_compared(rng: np.random.Generator) -> None:
+    """The model has two lists that share strings, of which a program holds the numbers."""
+    model = of_strings(
+        """(string[n] y, bool[n] equal, float[n] number) {
+            a = ai.onnx.ml.ArrayFeatureExtractor (c0, x)
+            one = Constant <value_ints = [-1]> ()
+            left = Reshape (a, one)
+            right = Gather (c1, x)
+            equal = Equal (left, right)
+            chosen = Where (equal, left, c2)
+            y = ai.onnx.ml.LabelEncoder
+                <keys_strings = ["p", "q"], values_strings = ["t", "p"]> (chosen)
+            number = ai.onnx.ml.LabelEncoder
+                <keys_strings = ["r", "q"], values_floats = [0.5, 2.0], default_float = 7.0> (right)
+        }""",
+        ["p", "q", "r", "s"],
+        ["p", "r", "q", "s"],
+        ["q"],
+    )
+    x = rng.integers(0, 4, 7)
+    x[:2] = 0, 1
+    with pytest.warns(UserWarning, match="'y' has strings") as caught:
+        found = glow.compile(model, backend="interpreter")(x)
+    listed = literal_eval(str(caught[0].message).split(" on, in ")[1])
+    wanted: Any = session(model).run(None, {"x": x})
+    assert [listed[i] for i in found[0]] == list(wanted[0])
+    np.testing.assert_array_equal(found[1], wanted[1])
+    np.testing.assert_array_equal(found[2], wanted[2])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("(float[n] y) { s = Gather (c0, x) y = Cast <to = 1> (s) }", "a conversion of strings"),
+        ("(string[m] y) { s = Gather (c0, x) y = Unique (s) }", "have to be sorted"),
+        (
+            "(string[m] y) { s = Gather (c0, x) z = ReduceSum (x) y = Expand (s, z) }",
+            "'s' has strings",
+        ),
+        (
+            """(string[m] y) {
+                s = Gather (c0, x)
+                yes = Greater (x, x)
+                any = ReduceMax <keepdims = 0> (x)
+                if = Cast <to = 9> (any)
+                y = If (if) <
+                    then_branch = a () => (string[m] t) { t = Identity (s) },
+                    else_branch = b () => (string[m] e) { e = Gather (c1, x) }
+                >
+            }""",
+            "'s' has strings",
+        ),
+    ],
+)
+def test_numbers_of_strings_do_not_count_as_numbers(text: str, problem: str) -> None:
+    with pytest.raises(UnsupportedError, match=problem):
+        # so many numbers do not decide shapes
+        glow.compile(of_strings(text, ["3", "2"], ["4", "5"]), symbols={"n": 5000})
 
 
 def exported(name: str, rng: np.random.Generator) -> tuple[onnx.ModelProto, np.ndarray]:

@@ -7,6 +7,7 @@ from typing import Any
 import glow
 import numpy as np
 import pytest
+from glow.errors import UnsupportedError
 from glow.tests.unit.frontend.against_onnxruntime import SEEDS, SETTINGS, SIZES, check, floats, ints
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -161,6 +162,25 @@ def test_convolution(
         weights["b"] = floats(seed + 2, 2 * group)
     attributes = padding(spec, mode)
     check(node("Conv", ["x", *weights], ["y"], group=group, **attributes), {"x": x}, weights)
+
+
+def test_convolution_of_planes(rng: np.random.Generator) -> None:
+    """Windows extend along some of four dimensions; the other ones are a part of the batch."""
+    x = rng.standard_normal((2, 4, 3, 7, 6, 5)).astype(np.float32)
+    for kernel, strides, pads in (
+        ((1, 3, 2, 1), (1, 2, 1, 1), (0, 1, 0, 0, 0, 1, 1, 0)),
+        ((2, 1, 1, 3), (1, 1, 2, 1), (0, 0, 0, 1, 0, 0, 0, 0)),
+        ((1, 1, 1, 1), (1, 1, 1, 1), (0,) * 8),
+    ):
+        weights = {
+            "w": rng.standard_normal((6, 2, *kernel)).astype(np.float32),
+            "b": rng.standard_normal(6).astype(np.float32),
+        }
+        attributes = {"strides": strides, "pads": pads, "group": 2}
+        check(node("Conv", ["x", *weights], ["y"], **attributes), {"x": x}, weights)
+    made = node("Conv", ["x", "w"], ["y"], kernel_shape=[2, 2, 2, 2])
+    with pytest.raises(UnsupportedError, match="more than 3 spatial dimensions"):
+        check(made, {"x": x}, {"w": np.ones((1, 4, 2, 2, 2, 2), np.float32)})
 
 
 @SETTINGS
