@@ -137,7 +137,13 @@ def test_negative_and_enormous_dimensions(dims: list[int]) -> None:
         import_onnx(passed_on(tensor))
 
 
-@pytest.mark.parametrize("code", ["STRING", "COMPLEX64", "COMPLEX128"])
+def test_strings_that_are_missing() -> None:
+    tensor = TensorProto(name="w", data_type=TensorProto.STRING, dims=[2], string_data=[b"a"])
+    with pytest.raises(ModelError, match="initializer 'w': expected 2 strings, found 1"):
+        import_onnx(passed_on(tensor))
+
+
+@pytest.mark.parametrize("code", ["COMPLEX64", "COMPLEX128"])
 def test_element_types_without_counterpart(code: str) -> None:
     tensor = TensorProto(name="w", data_type=getattr(TensorProto, code), dims=[1])
     made = model([node("Identity", ["w"], ["y"])], [], ["y"], [tensor])
