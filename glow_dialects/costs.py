@@ -40,6 +40,15 @@ def vector_load(stride: int, lanes: int, timings: Timings = TIMINGS) -> float:
             return timings.gathered_lane * lanes
 
 
+def chosen_load(lanes: int, timings: Timings = TIMINGS) -> float:
+    """
+    Returns operations that load so many elements each of which an index in memory places, with
+    those on the indices.
+    """
+    gathered = 1.0 if lanes == 1 else timings.gathered_lane * lanes
+    return gathered + timings.chosen_index
+
+
 def elementwise(loads: float, stores: int, weight: int, lanes: int, size: int) -> float:
     """Returns operations for each of `size` elements, where vectors cover some of them twice."""
     steps = -(-size // lanes) * lanes / size

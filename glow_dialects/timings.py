@@ -75,6 +75,8 @@ class Timings:
     """A vector of every third or fourth element, for each unit of the stride."""
     gathered_lane: float = 1.5
     """Each lane of a vector whose elements are loaded one by one."""
+    chosen_index: float = 6.0
+    """Loading a vector of indices, or one index, and keeping them within bounds."""
     stored_lane: float = 2.0
     """Each lane of a vector whose elements are stored one by one."""
     converted_load: float = 0.5

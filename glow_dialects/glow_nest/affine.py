@@ -184,6 +184,21 @@ class Access:
             yield self.indirect.access
             yield from self.indirect.access.indices
 
+    def is_chosen_along(self, dim: Dim) -> bool:
+        """Returns whether each value of a loop has an index of its own."""
+        return any(index.stride(dim) != 0 for index in self.indices)
+
+    def gathers_along(self, dim: Dim) -> bool:
+        """
+        Returns whether vectors of its elements along a loop can be gathered: one vector of indices
+        places all lanes.
+        """
+        if self.indirect is None or self.read_as is not None:
+            return False
+        index = self.indirect.access
+        strides = (index.stride(dim), self.stride(dim))
+        return index.indirect is None and all(isinstance(s, int) for s in strides)
+
 
 def stride_of(access: Access, dim: Dim) -> int:
     """Returns the stride along a loop that has no table."""

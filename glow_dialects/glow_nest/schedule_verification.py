@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.utils.exceptions import VerifyException
 
-from .affine import Dim
+from .affine import Access, Dim
 from .nest import Nest, Reduction
 from .schedule import (
     Elementwise,
@@ -187,7 +187,7 @@ def _verify_tiles(nest: Nest, schedule: VectorSchedule) -> None:
     Checks that a tile reads one index, and that no element is visited twice where a nest writes
     what it reads.
     """
-    indices = nest.index_accesses()
+    indices = _common_indices(nest, schedule)
     for dim, tile in _tile(nest, schedule):
         step = tile * (schedule.lanes if dim is schedule.vector else 1)
         if step == 1 or not dim.size:
@@ -204,6 +204,19 @@ def _verify_tiles(nest: Nest, schedule: VectorSchedule) -> None:
                 f"expected a tile of {dim.name} that divides its {dim.size} elements, because "
                 f"the nest writes what it reads, found {step}"
             )
+
+
+def _common_indices(nest: Nest, schedule: VectorSchedule) -> Sequence[Access]:
+    """
+    Returns the indices of which a tile reads one: all but those of operands whose vectors are
+    gathered.
+    """
+    vector = schedule.vector
+    if not isinstance(schedule, Elementwise) or vector is None:
+        return nest.index_accesses()
+    gathered = {i for a in nest.operands if a.gathers_along(vector) for i in a.indices}
+    written = {i for a in nest.writes for i in a.indices}
+    return [i for i in nest.index_accesses() if i not in gathered or i in written]
 
 
 def _verify_tables(nest: Nest, schedule: VectorSchedule) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....glow_dialects.glow.constant import SplatOp
-from ....glow_dialects.glow.shape import GatherOp
-from ....glow_dialects.glow_nest.affine import Access, Indirect, View
+from ....glow_dialects.glow_nest.affine import View
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Nest
 from ..registry import Kernel, kernel, view_dims
@@ -29,15 +28,3 @@ def copy(k: Kernel) -> None:
 @kernel(SplatOp)
 def splat(k: Kernel) -> None:
     k.fill(k.result, k.call.get("value"))
-
-
-@kernel(GatherOp)
-def gather(k: Kernel) -> None:
-    data, indices = k.operands
-    axis = k.call.int("axis")
-    dims = view_dims(k.result)
-    chosen = dims[axis : axis + indices.rank]
-    direct = data[[*dims[:axis], 0, *dims[axis + indices.rank :]]]
-    indirect = Indirect(indices[chosen], data.shape[axis], data.strides[axis])
-    read = Access(data.buffer, direct.place, indirect)
-    k.copy(dims, k.result[dims], read)

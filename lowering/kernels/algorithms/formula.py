@@ -7,7 +7,8 @@ The algorithm of a formula: a nest for each of its stages, and nests for what th
   (`formula.segments`). Otherwise, a padded copy of an operand has the values beyond its bounds.
 - A factor of a product is copied in the type in which it computes, if all lanes of vectors have the
   same element, or if it is padded anyway: inner loops need no conversions then.
-- Indices that are not affine are computed first, into a table of places in the operand.
+- Indices that are not affine are computed first, into a table of places in the operand, unless
+  they are elements that count from either end.
 - Values of loop variables come from a list of whole numbers.
 - Sums of products of narrow integers that are exact in f32 are computed there, because most
   processors multiply f32 faster than i32.
@@ -19,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type, is_float
@@ -52,6 +53,13 @@ from ....glow_dialects.scalar import Expr, Primitive, convert
 from ....glow_dialects.views import borders
 from ..registry import Kernel, default_kernel, kernel, view_dims
 from .formula_expr import Expressions, element_of_term, factors_of, sum_type
+from .formula_terms import (
+    chosen_by_bounds,
+    index_in_memory,
+    index_sum,
+    outermost_reductions,
+    reduction_in,
+)
 from .whole_numbers import whole_numbers
 
 _MOST_PADDED = 3
@@ -122,7 +130,7 @@ class _Builder:
         view = k.scratch(stage.shape, element_of_term(value))
         self._views[stage] = view
         dims, target = [self._dim(loop) for loop in stage.loops], view[self._place(stage)]
-        reduction = _reduction_in(value)
+        reduction = reduction_in(value)
         body = Expressions(value, self._access, reduction)
         if _moves(value, body, target):
             k.copy(dims, target, body.accesses[0])
@@ -139,7 +147,7 @@ class _Builder:
         dims = [self._dim(loop) for loop in loops]
         starts = zip(stage.places, segment.starts, strict=True)
         place = [self._index(p, halves) + s for p, s in starts]
-        reduction = _reduction_in(value)
+        reduction = reduction_in(value)
         body = Expressions(value, self._access, reduction)
         if k.stores_as_is and _moves(value, body, k.result[place]):
             k.copy(dims, k.result[place], body.accesses[0])
@@ -173,7 +181,7 @@ class _Builder:
         for loop in (*loops, *over):
             self._order.setdefault(loop, len(self._order))
         wide = {loop for loop in loops if loop.size > 1}
-        found = [r for r in _outermost(term) if wide <= r.loops]
+        found = [r for r in outermost_reductions(term) if wide <= r.loops]
         main = max(found, key=lambda r: points(r.over), default=None)
         return self._rewritten(term, main, _Scope(frozenset(loops)))
 
@@ -204,12 +212,26 @@ class _Builder:
         return made
 
     def _stored(self, term: Term) -> Read:
-        """Returns a term whose values are in scratch."""
-        loops = tuple(sorted(term.loops, key=lambda loop: self._order[loop]))
+        """Returns a term whose values are in scratch, each of them once."""
+        loops = tuple(sorted(self._decisive(term), key=lambda loop: self._order[loop]))
         stage = Stage("stored", loops, term)
         self.store(stage)
         places = tuple(LoopValue(NumberKind.INTEGER, term.at, loop) for loop in loops)
         return Read(term.type, term.at, stage, stage.shape, places)
+
+    def _decisive(self, term: Term) -> frozenset[Loop]:
+        """Returns the loops on which a value depends; elements may repeat along others."""
+        match term:
+            case LoopValue():
+                return term.loops
+            case Reduce():
+                return self._decisive(term.body) - frozenset(term.over)
+            case Read(outside=None):
+                strides = self._views[term.source].strides
+                parts = tuple(i for i, s in zip(term.indices, strides, strict=True) if s)
+            case _:
+                parts = term.parts
+        return frozenset().union(*map(self._decisive, parts))
 
     def _within_bounds(self, term: Read, main: Reduce | None, scope: _Scope) -> Term:
         """
@@ -233,7 +255,7 @@ class _Builder:
             small = _MOST_PADDED * (prod(term.shape) + _FEW_ELEMENTS)
             if prod(padded) <= max(small, reads):
                 return term
-        return _chosen(term, outside)
+        return chosen_by_bounds(term, outside)
 
     # accesses
 
@@ -306,9 +328,27 @@ class _Builder:
         return whole
 
     def _indirect(self, term: Read, view: View) -> Access:
-        """Returns an element whose place depends on indices that are computed first."""
-        if term in self._tables:
-            return self._tables[term]
+        """Returns an element whose place depends on an index in memory."""
+        if term not in self._tables:
+            in_operand = self._indirect_in_operand(term, view)
+            self._tables[term] = in_operand or self._indirect_by_table(term, view)
+        return self._tables[term]
+
+    def _indirect_in_operand(self, term: Read, view: View) -> Access | None:
+        """Returns the access if the only index that is not affine is an operand's element."""
+        forms = [affine(index) for index in term.indices]
+        if forms.count(None) != 1:
+            return None
+        d = forms.index(None)
+        index = index_in_memory(term.indices[d], view.shape[d])
+        if index is None or self._views[index.source].buffer.parameter is None:
+            return None
+        indirect = Indirect(self._access(index), view.shape[d], view.strides[d])
+        direct = view[[0 if i is None else self._affine(t) for i, t in zip(forms, term.indices)]]
+        return replace(direct, indirect=indirect)
+
+    def _indirect_by_table(self, term: Read, view: View) -> Access:
+        """Returns the access through indices that are computed first."""
         place, total, first, last = Affine({}, view.offset), None, 0, 0
         for index, stride, size in zip(term.indices, view.strides, view.shape, strict=True):
             if affine(index) is not None:
@@ -316,15 +356,16 @@ class _Builder:
                 continue
             step = Constant(NumberKind.INTEGER, term.at, stride)
             part = Apply(NumberKind.INTEGER, term.at, Primitive.MUL, (index, step))
-            total = part if total is None else _sum(total, part)
+            total = part if total is None else index_sum(total, part)
             end = stride * max(0, size - 1)
             first, last = first + min(0, end), last + max(0, end)
         assert total is not None
-        total = _sum(total, Constant(NumberKind.INTEGER, term.at, -first))
+        total = index_sum(total, Constant(NumberKind.INTEGER, term.at, -first))
+        if all(abs(bound) < 2**31 for bound in interval(total)):
+            total = Convert(i32, term.at, total)
         table = self._access(self._stored(total))
         indirect = Indirect(table, last - first + 1, 1)
-        self._tables[term] = Access(view.buffer, place + first, indirect)
-        return self._tables[term]
+        return Access(view.buffer, place + first, indirect)
 
     def _whole_numbers(self, count: int) -> View:
         """Returns an array of at least `count` whole numbers from 0."""
@@ -355,43 +396,3 @@ class _Builder:
 def _moves(value: Term, body: Expressions, target: Access) -> bool:
     """Returns whether a value is an element as memory holds it."""
     return isinstance(value, Read) and body.accesses[0].element == target.element
-
-
-def _outermost(term: Term) -> list[Reduce]:
-    """Returns the reductions of a term that are not in others."""
-    if isinstance(term, Reduce):
-        return [term]
-    return [r for part in term.parts for r in _outermost(part)]
-
-
-def _reduction_in(term: Term) -> Reduce | None:
-    found = _outermost(term)
-    return found[0] if found else None
-
-
-def _sum(a: Term, b: Term) -> Term:
-    return Apply(NumberKind.INTEGER, a.at, Primitive.ADD, (a, b))
-
-
-def _chosen(term: Read, outside: Term) -> Term:
-    """
-    Returns a read with indices within the bounds, or the value beyond the bounds, by the
-    conditions.
-    """
-    at, conditions, indices = term.at, None, list(term.indices)
-    for d, (index, size) in enumerate(zip(term.indices, term.shape, strict=True)):
-        low, high = interval(index)
-        zero, end = (Constant(NumberKind.INTEGER, at, n) for n in (0, size - 1))
-        found: list[Term] = []
-        if low < 0:
-            found.append(Apply(i1, at, Primitive.LE, (zero, index)))
-            indices[d] = Apply(NumberKind.INTEGER, at, Primitive.MAXIMUM, (indices[d], zero))
-        if high >= size:
-            found.append(Apply(i1, at, Primitive.LE, (index, end)))
-            indices[d] = Apply(NumberKind.INTEGER, at, Primitive.MINIMUM, (indices[d], end))
-        for condition in found:
-            pair = condition if conditions is None else (conditions, condition)
-            conditions = pair if not isinstance(pair, tuple) else Apply(i1, at, Primitive.AND, pair)
-    assert conditions is not None
-    inside = replace(term, indices=tuple(indices), outside=None)
-    return Apply(term.type, at, Primitive.SELECT, (conditions, inside, outside))

@@ -184,16 +184,14 @@ class Emitter:
         return self.op(vector.LoadOp, (memory, at), vector_type(element, lanes))
 
     def gather(
-        self, memory: SSAValue, at: SSAValue, element: Attribute, offsets: Sequence[int]
+        self, memory: SSAValue, at: SSAValue, element: Attribute, offsets: SSAValue
     ) -> SSAValue:
-        """Loads lane `i` from `at + offsets[i]`."""
-        lanes = len(offsets)
+        """Loads lane `i` from `at + offsets[i]`; offsets are a vector of indices."""
+        lanes = lanes_of(offsets)
         t = vector_type(element, lanes)
         zero = 0.0 if not isinstance(element, IntegerType) else 0
-        operands = (
-            *(memory, at, self.constant(vector_type(INDEX, lanes), offsets)),
-            *(self.constant(vector_type(i1, lanes), 1), self.constant(t, zero)),
-        )
+        mask = self.constant(vector_type(i1, lanes), 1)
+        operands = (memory, at, offsets, mask, self.constant(t, zero))
         segments = DenseArrayBase.from_list(_I32, [1, 1, 1, 1, 1])
         return self.op(glow_vec.GatherOp, operands, t, {"operandSegmentSizes": segments})
 

@@ -36,9 +36,22 @@ class Loads:
 
     def __call__(self, access: Access, point: Point) -> Value:
         vector = self._vector
-        if vector is not None and isinstance(table := access.stride(vector), tuple):
+        if vector is None:
+            return self._once(access, point)
+        if isinstance(table := access.stride(vector), tuple):
             return self._spread(access, point, vector, table)
+        if self._lanes > 1 and access.is_chosen_along(vector):
+            return self._chosen(access, point, vector)
         return self._once(access, point)
+
+    def _chosen(self, access: Access, point: Point, vector: Dim) -> Value:
+        """Returns lanes each of which an index of its own places."""
+        assert access.indirect is not None
+        tile, index = self._tile, access.indirect.access
+        there = tile.places[access].moved(offset_of(access, point))
+        index_there = tile.places[index].moved(offset_of(index, point))
+        raw = tile.nest.raw
+        return tile.memory.load_chosen(access, there, index_there, vector, self._algebra, raw)
 
     def _once(self, access: Access, point: Point) -> Value:
         place, offset = self._tile.places[access], offset_of(access, point)

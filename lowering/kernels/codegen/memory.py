@@ -9,12 +9,13 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim, Indirect
+from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim, Indirect, stride_of
+from ...llvm.types import element_of
 from ..threads.split import TileSpan
 from .algebra import ArithAlgebra, Value
-from .emit import Emitter
+from .emit import Emitter, lanes_of
 from .limited_loops import RowCount
-from .types import INDEX, bits, memory_type
+from .types import INDEX, bits, memory_type, vector_type
 
 _MAX_INTERLEAVE = 4
 """Largest stride at which contiguous loads and shuffles replace a gather."""
@@ -147,12 +148,37 @@ class FlatBuffers:
         elif 0 < stride <= _MAX_INTERLEAVE:
             loaded = self._interleaved(memory, place, offset, stride, access, lanes)
         else:
-            offsets = [i * stride for i in range(lanes)]
+            offsets = e.constant(vector_type(INDEX, lanes), [i * stride for i in range(lanes)])
             loaded = e.gather(memory, self.at(place, offset), element, offsets)
         if raw:
             return Value(e.broadcast(loaded, algebra.lanes // lanes), access.element)
         value = algebra.from_memory(loaded, access.element)
         return value._replace(ssa=e.broadcast(value.ssa, algebra.lanes // lanes))
+
+    def load_chosen(
+        self,
+        access: Access,
+        place: Address,
+        index_place: Address,
+        along: Dim,
+        algebra: ArithAlgebra,
+        raw: bool,
+    ) -> Value:
+        """
+        Returns the elements of lanes along a loop, each of which an index in memory places; the
+        first index is at `index_place`. `raw` elements stay as memory holds them.
+        """
+        e, element, lanes = self.emitter, memory_type(access.element), algebra.lanes
+        indirect = access.indirect
+        assert indirect is not None
+        step, stride = stride_of(indirect.access, along), stride_of(access, along)
+        indices = self.load(indirect.access, index_place, 0, step, algebra, True).ssa
+        offsets = self._distance(indirect, indices)
+        if stride:
+            straight = e.constant(vector_type(INDEX, lanes), [i * stride for i in range(lanes)])
+            offsets = e.binary(arith.AddiOp, offsets, straight)
+        loaded = e.gather(self._flat[access.buffer], self.at(place), element, offsets)
+        return Value(loaded, element) if raw else algebra.from_memory(loaded, access.element)
 
     def _of_bytes(self, memory: SSAValue, at: SSAValue, element: Attribute) -> SSAValue:
         """Returns the element of a type whose bytes are at a place."""
@@ -262,11 +288,20 @@ class FlatBuffers:
         loaded = e.load(
             self._flat[index.buffer], self.at(index_place), memory_type(index.element), 1
         )
+        return self._distance(indirect, loaded)
+
+    def _distance(self, indirect: Indirect, index: SSAValue) -> SSAValue:
+        """Returns the distance of an index or of each of a vector of them."""
+        e, lanes = self.emitter, lanes_of(index)
         if indirect.unsigned:
-            chosen = self._at_most(loaded, indirect.size - 1)
+            chosen = self._at_most(index, indirect.size - 1)
         else:
-            chosen = self._from_either_end(loaded, indirect.size)
-        return e.binary(arith.MuliOp, e.cast("index_cast", chosen, INDEX), e.index(indirect.stride))
+            chosen = self._from_either_end(index, indirect.size)
+        distance = e.cast("index_cast", chosen, INDEX)
+        if indirect.stride == 1:
+            return distance
+        stride = e.constant(vector_type(INDEX, lanes), indirect.stride)
+        return e.binary(arith.MuliOp, distance, stride)
 
     def moved_by(self, place: Address, distance: SSAValue) -> Address:
         """Returns the place so many elements behind."""
@@ -276,18 +311,18 @@ class FlatBuffers:
 
     def _from_either_end(self, index: SSAValue, size: int) -> SSAValue:
         """Returns an index within a size, from the front; a negative one counts from the end."""
-        e = self.emitter
-        if index.type != i64:
-            index = e.cast("extsi", index, i64)
-        wrapped = e.binary(arith.AddiOp, index, e.constant(i64, size))
-        from_end = e.compare("slt", index, e.constant(i64, 0))
-        chosen = e.select(from_end, wrapped, index)
-        chosen = e.binary(arith.MaxSIOp, chosen, e.constant(i64, 0))
-        return e.binary(arith.MinSIOp, chosen, e.constant(i64, size - 1))
+        e, lanes = self.emitter, lanes_of(index)
+        wide = max(bits(element_of(index.type)), 32 if size < 2**31 else 64)
+        if element_of(index.type) != IntegerType(wide):
+            index = e.cast("extsi", index, IntegerType(wide))
+        t = vector_type(IntegerType(wide), lanes)
+        zero, last = e.constant(t, 0), e.constant(t, size - 1)
+        wrapped = e.binary(arith.AddiOp, index, e.constant(t, size))
+        chosen = e.select(e.compare("slt", index, zero), wrapped, index)
+        return e.binary(arith.MinSIOp, e.binary(arith.MaxSIOp, chosen, zero), last)
 
     def _at_most(self, index: SSAValue, last: int) -> SSAValue:
         """Returns an index, whose bits are not negative, as far as it is at most `last`."""
         e = self.emitter
-        assert isinstance(index.type, IntegerType)
         chosen = e.binary(arith.MinUIOp, index, e.constant(index.type, last))
-        return chosen if index.type == i64 else e.cast("extui", chosen, i64)
+        return chosen if element_of(index.type) == i64 else e.cast("extui", chosen, i64)

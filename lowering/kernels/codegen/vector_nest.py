@@ -51,8 +51,11 @@ class VectorNest:
         wide = ArithAlgebra(memory.emitter, machine, schedule.lanes)
         self._algebra = ArithAlgebra(memory.emitter, machine, 1 if is_number else finishing.lanes)
         """Of results."""
-        self._chosen_before, self._chosen = _by_choice(nest)
-        """Accesses through indices, those whose index is the same at all points apart."""
+        self._chosen_before, self._chosen = _by_choice(nest, schedule)
+        """
+        Accesses through indices, of which all lanes have one; those whose index is the same at all
+        points apart.
+        """
         self._reduction: TileReduction | None = None
         if nest.reduction is not None:
             self._reduction = TileReduction(nest, schedule, wide, self._algebra)
@@ -136,16 +139,16 @@ class VectorNest:
             memory.store(value, access, place, offset, stride, mask, self._algebra, nest.raw)
 
 
-def _by_choice(nest: Nest) -> tuple[Sequence[Access], Sequence[Access]]:
+def _by_choice(nest: Nest, schedule: VectorSchedule) -> tuple[Sequence[Access], Sequence[Access]]:
     """
-    Returns the accesses of the body that indices in memory choose: those whose index is the same
-    at all points and is not written, and the others.
+    Returns the accesses of the body that an index in memory places for all lanes: those whose index
+    is the same at all points and is not written, and the others.
     """
     written = {w.buffer for w in nest.writes}
     before: list[Access] = []
     others: list[Access] = []
     for access in (*nest.operands, *nest.writes):
-        if access.indirect is None:
+        if access.indirect is None or _has_indices(access, schedule):
             continue
         fixed = not any(
             index.buffer in written or any(index.stride(d) for d in nest.parallel)
@@ -153,6 +156,12 @@ def _by_choice(nest: Nest) -> tuple[Sequence[Access], Sequence[Access]]:
         )
         (before if fixed else others).append(access)
     return before, others
+
+
+def _has_indices(access: Access, schedule: VectorSchedule) -> bool:
+    """Returns whether each lane has an index of its own."""
+    vector = schedule.finishing.vector
+    return vector is not None and schedule.finishing.lanes > 1 and access.is_chosen_along(vector)
 
 
 def copy_transposed(tile: Tile, schedule: RegisterTranspose, algebra: ArithAlgebra) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
 
-from ....glow_dialects.costs import elementwise, lane_sum, reduction_step, vector_load
+from ....glow_dialects.costs import chosen_load, elementwise, lane_sum, reduction_step, vector_load
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
@@ -62,8 +62,8 @@ def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
     """Returns the load instructions for one vector along `dim`."""
     if dim is None or lanes == 1:
         return 1.0
-    if any(i.stride(dim) != 0 for i in access.indices):
-        return inf
+    if access.is_chosen_along(dim):
+        return chosen_load(lanes) if access.gathers_along(dim) else inf
     stride = access.stride(dim)
     return vector_load(stride, lanes) if isinstance(stride, int) else inf
 
@@ -106,11 +106,13 @@ def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedu
         loads = sum(load_cost(a, dim, lanes) for a in nest.operands)
         return elementwise(loads, len(nest.writes), nest.weight, lanes, dim.size)
 
-    scalar = len(nest.operands) + len(nest.writes) + nest.weight
+    chosen = sum(chosen_load(1) - 1 for a in nest.operands if a.indirect is not None)
+    scalar = len(nest.operands) + len(nest.writes) + nest.weight + chosen
     candidates = [
         d
         for d in nest.parallel
-        if interleaves(nest, d) or all(w.stride(d) == 1 for w in nest.writes)
+        if (interleaves(nest, d) or all(w.stride(d) == 1 for w in nest.writes))
+        and not any(w.is_chosen_along(d) for w in nest.writes)
     ]
     vector = min(candidates, key=cost, default=None)
     if vector is None or cost(vector) >= scalar:

@@ -1,8 +1,16 @@
 // RUN: glow-opt %s --split-input-file --parsing-diagnostics --verify-diagnostics | filecheck %s
 
-// The nest reads an index for a whole tile.
-glow_nest.kernel @index(%y: memref<8xf32>, %x: memref<100xf32>, %i: memref<8xi64>) {
-  glow_nest.nest parallel(n: 8) reads(%x[index(%i[n], 100)]) writes(%y[n]) schedule<elementwise, order = [n], vector = n, lanes = 8>
+// Vectors cannot be gathered by an index that another index places.
+glow_nest.kernel @index(%y: memref<8xf32>, %x: memref<100xf32>, %i: memref<9xi64>, %j: memref<8xi64>) {
+  glow_nest.nest parallel(n: 8) reads(%x[index(%i[index(%j[n], 9)], 100)]) writes(%y[n]) schedule<elementwise, order = [n], vector = n, lanes = 8>
+}
+// CHECK: expected a tile of 1 of n, on which indices depend, found 8
+
+// -----
+
+// A tile writes to the place of one index.
+glow_nest.kernel @written(%y: memref<100xf32>, %x: memref<8xf32>, %i: memref<8xi64>) {
+  glow_nest.nest parallel(n: 8) reads(%x[n]) writes(%y[n + index(%i[n], 90)]) schedule<elementwise, order = [n], vector = n, lanes = 8>
 }
 // CHECK: expected a tile of 1 of n, on which indices depend, found 8
 

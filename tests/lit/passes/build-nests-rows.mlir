@@ -100,4 +100,4 @@ func.func @main(%x: tensor<24x8xf32> {glow.rows = array<i64: 0>}, %i: tensor<24x
   func.return %y : tensor<24x3xf32>
 }
 
-// CHECK: glow_nest.nest parallel(a0: 24 of rows, j: 3) reads(%in[8 * a0 + 1 * index(%scratch[3 * a0 + j], 8)])
+// CHECK: glow_nest.nest parallel(a0: 24 of rows, j: 3) reads(%in[8 * a0 + 1 * index(%in_1[3 * a0 + j], 8)])

@@ -102,10 +102,12 @@ def test_cumulative(
 
 
 @pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
-def test_gather_elements(rng: np.random.Generator, shape: tuple, axis: int):
-    x = rng.standard_normal(shape).astype(np.float32)
+@pytest.mark.parametrize("count", [7, 67])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8], ids=str)
+def test_gather_elements(rng: np.random.Generator, shape: tuple, axis: int, count: int, dtype: Any):
+    x = rng.integers(-99, 99, shape).astype(dtype)
     size = shape[axis]
-    wanted = [7 if d == axis else s for d, s in enumerate(shape)]
+    wanted = [count if d == axis else s for d, s in enumerate(shape)]
     for dtype in (np.int32, np.int64):
         # beyond both ends: clamped
         indices = rng.integers(-2 * size, 2 * size, wanted).astype(dtype)

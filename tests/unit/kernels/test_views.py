@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 import numpy as np
@@ -12,7 +13,8 @@ from glow.tests.support.native import apply, check_native, parse
 from glow.tests.support.seeds import numbered
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.dialects.builtin import MemRefType, f32, i32, i64
+from xdsl.ir import Attribute
 
 relaxed = settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 MACHINES = st.sampled_from(
@@ -21,7 +23,9 @@ MACHINES = st.sampled_from(
 
 
 @st.composite
-def views(draw: st.DrawFn, shape: tuple[int, ...], repeats: bool) -> tuple[int, MemRefType]:
+def views(
+    draw: st.DrawFn, shape: tuple[int, ...], repeats: bool, element: Attribute = f32
+) -> tuple[int, MemRefType]:
     """Returns the size of a buffer, and a view of it that has `shape`."""
     order = draw(st.permutations(range(len(shape))))
     steps = [draw(st.sampled_from([1, 1, 1, 2, 3, 5])) for _ in shape]
@@ -36,19 +40,25 @@ def views(draw: st.DrawFn, shape: tuple[int, ...], repeats: bool) -> tuple[int, 
             strides[d] = -strides[d]
         elif repeats and draw(st.integers(0, 3)) == 0:
             strides[d] = 0
-    return prod(padded), strided_memref(f32, shape, strides, offset)
+    return prod(padded), strided_memref(element, shape, strides, offset)
 
 
 @st.composite
-def programs(draw: st.DrawFn, shapes: list[tuple[int, ...]], body: str) -> str:
+def programs(
+    draw: st.DrawFn,
+    shapes: list[tuple[int, ...]],
+    body: str,
+    elements: Mapping[int, Attribute] = {},
+) -> str:
     """
     Returns a program that applies `body`, a template over view names %v0, %v1, ... and their types,
-    to views of buffers that are arguments or activations. %v0 is written.
+    to views of buffers that are arguments or activations. %v0 is written. `elements` has the types
+    of elements that are not f32.
     """
-    chosen = [draw(views(shape, i > 0)) for i, shape in enumerate(shapes)]
+    chosen = [draw(views(shape, i > 0, elements.get(i, f32))) for i, shape in enumerate(shapes)]
     arguments, head, tail = [], [], []
     for i, (size, t) in enumerate(chosen):
-        flat = f"memref<{size}xf32>"
+        flat = f"memref<{size}x{t.element_type}>"
         direction = "in" if i else "out"
         arguments.append(f'%a{i}: {flat} {{glow.name = "a{i}", glow.qualifier = "{direction}"}}')
         in_arena = draw(st.booleans())
@@ -90,7 +100,12 @@ def run(text: str, machine: MachineDescription, seed: int) -> None:
     module = apply(parse(text), "glow-allocate")
     rng = numbered(seed)
     types = [a.type for op in module.ops for a in op.body.block.args]  # pyright: ignore
-    inputs = [rng.standard_normal(t.get_shape()).astype(np.float32) for t in types[:-1]]
+    inputs = [
+        rng.standard_normal(t.get_shape()).astype(np.float32)
+        if t.element_type == f32
+        else rng.integers(-40, 40, t.get_shape()).astype(f"int{t.element_type.bitwidth}")
+        for t in types[:-1]
+    ]
     check_native(module, inputs, machine, 1e-4)
 
 
@@ -112,6 +127,23 @@ def test_elementwise(
 def test_copy(data: st.DataObject, shape: tuple[int, ...], machine: MachineDescription, seed: int):
     body = "glow_inst.copy @out %v0, @in %v1 : {t0}, {t1}"
     run(data.draw(programs([shape] * 2, body)), machine, seed)
+
+
+@relaxed
+@given(st.data(), st.sampled_from([i32, i64]), MACHINES, st.integers(0, 2**32))
+def test_gather_elements(
+    data: st.DataObject, element: Attribute, machine: MachineDescription, seed: int
+):
+    """Lanes that have an index each, which some rows may share."""
+    shape = data.draw(shapes.filter(bool))
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    wanted = list(shape)
+    wanted[axis] = data.draw(st.sampled_from([1, 5, 19]))
+    body = (
+        f"glow_inst.gather_elements @out %v0, @in %v1, @in %v2 axis {axis} : {{t0}}, {{t1}}, {{t2}}"
+    )
+    used = [tuple(wanted), shape, tuple(wanted)]
+    run(data.draw(programs(used, body, {2: element})), machine, seed)
 
 
 @relaxed
