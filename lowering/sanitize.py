@@ -182,20 +182,24 @@ class _Guard:
     def _is_within(self, place: SSAValue, low: int, high: int) -> SSAValue:
         """Returns whether all elements of the access are from `low` to `high - 1`."""
         before, behind = self._reach()
-        from_low = self._add(arith.SubiOp, place, self._constant(low - before))
-        if isinstance(behind, int):
+        if isinstance(before, int) and isinstance(behind, int):
+            from_low = self._add(arith.SubiOp, place, self._constant(low - before))
             most = high - low + before - behind
             if most < 0:
                 never = arith.ConstantOp(IntegerAttr(0, IntegerType(1)))
                 self._first.append(never)
                 return never.result
             return self._compare("ule", from_low, self._constant(most))
-        # a masked store of so many lanes, which may be negative
-        lanes = self._add(arith.MaxSIOp, behind, self._constant(0))
-        end = self._add(arith.AddiOp, from_low, lanes)
-        return self._compare("ule", end, self._constant(high - low))
+        from_low = self._add(arith.SubiOp, place, self._constant(low))
+        starts = self._add(arith.AddiOp, from_low, self._number(before))
+        ends = self._add(arith.AddiOp, from_low, self._number(behind))
+        size = self._constant(high - low)
+        start, stop = self._compare("ule", starts, size), self._compare("ule", ends, size)
+        both = arith.AndIOp(start, stop)
+        self._first.append(both)
+        return both.result
 
-    def _reach(self) -> tuple[int, int | SSAValue]:
+    def _reach(self) -> tuple[int | SSAValue, int | SSAValue]:
         """
         Returns how far before its first place an access reaches, as a number that is not positive,
         and one more than how far behind it.
@@ -213,16 +217,31 @@ class _Guard:
                 if not isinstance(mask, vector.CreateMaskOp) or len(mask.mask_dim_sizes) != 1:
                     return 0, _lanes(op.value_to_store.type)
                 lanes = self._constant(_lanes(op.value_to_store.type))
-                return 0, self._add(arith.MinSIOp, mask.mask_dim_sizes[0], lanes)
+                stored = self._add(arith.MinSIOp, mask.mask_dim_sizes[0], lanes)
+                return 0, self._add(arith.MaxSIOp, stored, self._constant(0))
             case glow_vec.GatherOp():
                 owner = op.offsets.owner
                 if not isinstance(owner, arith.ConstantOp):
-                    raise CompileError(f"expected constant offsets to check {op.name}")
+                    return self._reach_of_lanes(op.offsets)
                 assert isinstance(owner.value, DenseIntOrFPElementsAttr)
                 offsets = np.array(owner.value.get_values(), np.int64).tolist()
                 return min(0, *offsets), max(offsets) + 1
             case other:
                 raise CompileError(f"expected an access to check, found {other.name}")
+
+    def _reach_of_lanes(self, offsets: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """Returns the reach of a vector of offsets that are known at run time."""
+        first: SSAValue = self._constant(0)
+        last = first
+        for lane in range(_lanes(offsets.type)):
+            offset = vector.ExtractOp(offsets, [lane], _INDEX)
+            self._first.append(offset)
+            first = self._add(arith.MinSIOp, first, offset.result)
+            last = self._add(arith.MaxSIOp, last, offset.result)
+        return first, self._add(arith.AddiOp, last, self._constant(1))
+
+    def _number(self, value: int | SSAValue) -> SSAValue:
+        return self._constant(value) if isinstance(value, int) else value
 
     def _add(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         op = kind.create(operands=[a, b], result_types=[_INDEX])

@@ -49,3 +49,42 @@ func.func @main(%weights: memref<0xi8>, %arena: memref<64xi8>) attributes {glow.
 }
 
 // CHECK: buffer %y of memref<20xf32> lies at 0 in a segment of 64 bytes, which it leaves
+
+// -----
+
+// The lanes of a gather reach from the smallest to the largest offset. A masked store begins within
+// the buffer, too.
+
+func.func private @k_lanes(%y: memref<20xf32>, %x: memref<5xf32>, %o: vector<2xindex>, %n: index) {
+  %at = arith.constant 3 : index
+  %all = arith.constant dense<true> : vector<2xi1>
+  %none = arith.constant dense<0.0> : vector<2xf32>
+  %v = glow_vec.gather %x[%at] [%o], %all, %none : memref<5xf32>, vector<2xindex>, vector<2xi1>, vector<2xf32>
+  %mask = vector.create_mask %n : vector<2xi1>
+  vector.maskedstore %y[%n], %mask, %v : memref<20xf32>, vector<2xi1>, vector<2xf32>
+  func.return
+}
+func.func @main(%weights: memref<0xi8>, %x: memref<5xf32>, %y: memref<20xf32>, %o: vector<2xindex>, %arena: memref<0xi8>) attributes {glow.arena_size = 0 : i64} {
+  %zero = arith.constant 0 : index
+  func.call @k_lanes(%y, %x, %o, %zero) : (memref<20xf32>, memref<5xf32>, vector<2xindex>, index) -> ()
+  func.return
+}
+
+// CHECK:      func.func private @k_lanes
+// CHECK:        %[[A:.*]] = vector.extract %o[0] : index from vector<2xindex>
+// CHECK-NEXT:   %[[LOW:.*]] = arith.minsi %{{.*}}, %[[A]] : index
+// CHECK-NEXT:   %[[HIGH:.*]] = arith.maxsi %{{.*}}, %[[A]] : index
+// CHECK-NEXT:   %[[B:.*]] = vector.extract %o[1] : index from vector<2xindex>
+// CHECK-NEXT:   %[[FIRST:.*]] = arith.minsi %[[LOW]], %[[B]] : index
+// CHECK-NEXT:   %[[LAST:.*]] = arith.maxsi %[[HIGH]], %[[B]] : index
+// CHECK:        %[[END:.*]] = arith.addi %[[LAST]], %{{.*}} : index
+// CHECK:        %[[START:.*]] = arith.addi %[[FROM:.*]], %[[FIRST]] : index
+// CHECK-NEXT:   %[[STOP:.*]] = arith.addi %[[FROM]], %[[END]] : index
+// CHECK:        %[[IN:.*]] = arith.cmpi ule, %[[START]], %[[SIZE:.*]] : index
+// CHECK-NEXT:   %[[TO:.*]] = arith.cmpi ule, %[[STOP]], %[[SIZE]] : index
+// CHECK-NEXT:   %[[BOTH:.*]] = arith.andi %[[IN]], %[[TO]] : i1
+// CHECK-NEXT:   scf.if %[[BOTH]]
+// CHECK-NEXT:     glow_vec.gather
+// CHECK:        arith.andi
+// CHECK-NEXT:   scf.if
+// CHECK-NEXT:     vector.maskedstore

@@ -56,7 +56,7 @@ DEFAULTS = {
     "glow.transpose": "batch kernel shapes work",
     "glow.slice": "shapes",
     "glow.pad": "batch shapes",
-    "glow.gather": "shapes work",
+    "glow.gather": "kernel shapes work",
     "glow.gather_elements": "kernel meaning work",
     "glow.arg_max": "kernel meaning work",
     "glow.arg_min": "kernel meaning work",

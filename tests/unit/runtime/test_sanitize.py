@@ -13,7 +13,8 @@ from glow.passes.instructions import allocate
 from glow.passes.instructions.allocate import lifetimes_of
 from glow.passes.instructions.memory_planner import Lifetime
 from onnx import helper
-from xdsl.ir import Block
+from xdsl.dialects.arith import AddiOp
+from xdsl.ir import Block, SSAValue
 
 SHAPE = (3, 19)
 """No vector divides 57 elements, so there are vectors at the end that overlap others."""
@@ -63,6 +64,36 @@ def test_a_broken_kernel_is_found(
     for _ in range(2):
         with pytest.raises(SanitizerError, match=message):
             model(*arrays(rng))
+
+
+@pytest.mark.parametrize("distance", [1, -1])
+def test_gathered_lanes_are_checked(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, distance: int
+):
+    """Each index is taken for one of its neighbours, beyond an end for one of them."""
+
+    def broken(self: FlatBuffers, index: SSAValue, size: int) -> SSAValue:
+        return self.emitter.binary(AddiOp, index, self.emitter.constant(index.type, distance))
+
+    monkeypatch.setattr(FlatBuffers, "_from_either_end", broken)
+    nodes = [
+        helper.make_node("Neg", ["x"], ["a"]),
+        helper.make_node("GatherElements", ["a", "n"], ["b"], axis=0),
+        helper.make_node("Sqrt", ["b"], ["y"]),
+    ]
+    inputs = [
+        helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [5]),
+        helper.make_tensor_value_info("n", onnx.TensorProto.INT64, [37]),
+    ]
+    graph = helper.make_graph(nodes, "g", inputs, [onnx.ValueInfoProto(name="y")])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    model = glow.compile(proto, sanitize=True, cache=False)
+    assert "glow_vec.gather" in str(model.stages["kernels"])
+    x, n = -rng.uniform(1, 2, 5).astype(np.float32), rng.integers(1, 4, 37)
+    np.testing.assert_allclose(model(x, n)[0], np.sqrt(-x[n + distance]), rtol=1e-6)
+    n[rng.integers(0, 37)] = 4 if distance > 0 else 0
+    with pytest.raises(SanitizerError, match=r"a load at element 0 is outside of buffer %a"):
+        model(x, n)
 
 
 def test_a_broken_plan_is_found(monkeypatch: pytest.MonkeyPatch):
