@@ -323,10 +323,10 @@ def _verify_register_tile(nest: Nest, schedule: RegisterTile) -> None:
     if schedule.listed is not None and not schedule.parts_of(schedule.listed):
         raise VerifyException(f"expected parts of {schedule.listed.name}, which is listed")
     for number, dim in schedule.prefetch_next_tile.items():
-        if not schedule.parts_of(dim):
+        if dim not in nest.parallel or dim is schedule.vector:
             raise VerifyException(
-                f"expected the next tile of a read along a loop with parts, found {number} along "
-                f"{dim.name}"
+                f"expected the next tile of a read along a parallel loop other than that of the "
+                f"vectors, found {number} along {dim.name}"
             )
     if chunks is not None and (
         chunks.number is not next(iter(schedule.reduced), None)

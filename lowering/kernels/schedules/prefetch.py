@@ -155,16 +155,15 @@ def _of_register_tile(
     lines, far = next_panel, prefetched_bytes(machine)
     if _spreads(nest, roles, schedule, machine):
         lines = _next_filters(nest, roles, schedule)
-    # what the lines bring is far only if it does not stay
-    goes = lines is None or (roles.blocks and _panel_bytes(roles, schedule) > far)
     number, image_bytes = roles.filter_number, nest.touched_bytes(roles.image)
     distance, next_tile = {}, {}
-    if goes and nest.touched_bytes(roles.filter) > far:
+    # filters that lines or chunks bring near, a processor reads ahead by itself
+    if lines is None and schedule.chunks is None and nest.touched_bytes(roles.filter) > far:
         distance = {number: TIMINGS.prefetch_bytes // element_bytes(roles.filter.element)}
     if roles.pixels and image_bytes > near_bytes(machine) and len(nest.reduced) == 2:
         # the image comes from a far cache, and no window of the same tile reads it before
-        pixel = roles.pixels[-1]
-        if pixel in schedule.parts and pixel is not schedule.listed:
+        pixel = _next_pixel(roles, schedule)
+        if pixel is not None:
             next_tile = {1 - number: pixel}
     return replace(
         schedule,
@@ -172,6 +171,19 @@ def _of_register_tile(
         prefetch_lines=lines,
         prefetch_next_tile=next_tile,
     )
+
+
+def _next_pixel(roles: Roles, schedule: RegisterTile) -> Dim | None:
+    """
+    Returns the loop along which the image of the next tile is prefetched, if there is one. Rows of
+    pixels that follow each other in memory are one loop. Of others, the tile in the next row is
+    prefetched, because behind the last tile of a row are no pixels of the image.
+    """
+    pixel = roles.pixels[-1]
+    if pixel not in schedule.parts or pixel is schedule.listed:
+        return None
+    rows = [d for d in _inner_pixels(roles, schedule) if d is not pixel]
+    return rows[-1] if rows else pixel
 
 
 def _panel(roles: Roles, schedule: RegisterTile) -> int:

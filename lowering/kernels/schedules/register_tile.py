@@ -173,9 +173,9 @@ def _chunks(
     """
     if not roles.blocks or not roles.pixels or not _writes_sums(nest):
         return nest, None
-    inside = order[order.index(roles.blocks[-1]) + 1]
-    tiles = sum(p.tiles for p in parts.get(inside, ()))
-    if inside not in roles.pixels or tiles < TIMINGS.least_chunk_tiles:
+    inside = next(iter(order[order.index(roles.blocks[-1]) + 1 :]), None)
+    tiles = sum(p.tiles for p in parts.get(inside, ())) if inside in roles.pixels else 0
+    if inside is None or tiles < TIMINGS.least_chunk_tiles:
         return nest, None
     outer, *rest = nest.reduced
     if outer.limit is not None:

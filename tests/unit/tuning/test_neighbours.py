@@ -94,6 +94,34 @@ def test_any_loop_over_pixels_may_be_the_innermost():
     assert any(s.prefetch_lines and not s.parts_of(s.order[-2]) for s in found)
 
 
+def test_chunks_are_within_blocks() -> None:
+    """A schedule with chunks whose innermost loop is that over blocks does not fit."""
+    o, t, k = Dim("o", 6), Dim("t", 49), Dim("k", 8)
+    c, lane = Dim("c", 48), Dim("l", 8)
+    image, filters, result = (
+        View.dense(Buffer(f32, 0, prod(shape), i), shape)
+        for i, shape in enumerate(((48, 49, 8), (6, 384, 8), (6, 49, 8)))
+    )
+    nest = Nest(
+        (o, t, k),
+        (result[[o, t, k]],),
+        Body.passing(f32),
+        reduction=Reduction(
+            Combine.ADD, f32, (image[[c, t, lane]], filters[[o, affine(c) * 8 + lane, k]])
+        ),
+        reduced=(c, lane),
+        raw=True,
+    )
+    machine = MachineDescription(vector_bits=256, vector_registers=16, l1_bytes=32768)
+    best = best_schedule(simplified(nest), machine)
+    assert isinstance(best[1], RegisterTile)
+    assert best[1].chunks is not None
+    assert list(neighbours(simplified(nest), best, machine))
+    innermost = replace(best[1], order=(t, k, o))
+    with pytest.raises(ValueError, match="expected the loops o, t, k, c, l, found chunk"):
+        fitted(simplified(nest), innermost, machine)
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 def test_neighbours_compute_the_same(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

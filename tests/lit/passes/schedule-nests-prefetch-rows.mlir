@@ -1,0 +1,38 @@
+// RUN: glow-opt %s --schedule-nests | filecheck %s
+// RUN: glow-opt %s --schedule-nests | glow-opt --generate-loops | filecheck %s --check-prefix=LOOPS
+
+module attributes {glow.machine = #glow.machine<vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 524288, l3_bytes = 33554432>} {
+
+// Pixels two apart: behind the last tile of a row is a row that nothing reads. So a tile prefetches
+// the one in the next row. Lines bring the filters of the next tile of blocks.
+
+// CHECK: glow_nest.kernel @strided
+// CHECK: parallel(ob: 32, h: 14, w: 14, o: 8)
+// CHECK-SAME: schedule<register_tile, order = [ob, h, w, o]
+// CHECK-NOT: prefetch_distance
+// CHECK-SAME: prefetch_lines = <read = 1
+// CHECK-SAME: prefetch_next_tile = {0: h}>
+// LOOPS: glow_vec.prefetch
+glow_nest.kernel @strided(%y: memref<1x32x14x14x8xf32>, %x: memref<1x64x28x28x8xf32>, %w: memref<32x64x8x8xf32>) {
+  glow_nest.nest parallel(ob: 32, h: 14, w: 14, o: 8) reduce(cb: 64, c: 8) add f32 of(%x[6272 * cb + 448 * h + 16 * w + c], %w[4096 * ob + 64 * cb + 8 * c + o]) writes(%y[1568 * ob + 112 * h + 8 * w + o])
+}
+
+// Rows that follow each other are one loop. So many pixels meet the filters of a tile that lines do
+// not pay, and filters are prefetched at a distance.
+
+// CHECK: glow_nest.kernel @dense
+// CHECK: parallel(ob: 32, hw: 784, o: 8)
+// CHECK-SAME: prefetch_distance = {1: 1024}
+// CHECK-SAME: prefetch_next_tile = {0: hw}>
+glow_nest.kernel @dense(%y: memref<1x32x28x28x8xf32>, %x: memref<1x64x28x28x8xf32>, %w: memref<32x64x8x8xf32>) {
+  glow_nest.nest parallel(ob: 32, h: 28, w: 28, o: 8) reduce(cb: 64, c: 8) add f32 of(%x[6272 * cb + 224 * h + 8 * w + c], %w[4096 * ob + 64 * cb + 8 * c + o]) writes(%y[6272 * ob + 224 * h + 8 * w + o])
+}
+
+// An image that stays near is not prefetched.
+
+// CHECK: glow_nest.kernel @near
+// CHECK-NOT: prefetch_next_tile
+glow_nest.kernel @near(%y: memref<1x32x7x7x8xf32>, %x: memref<1x16x14x14x8xf32>, %w: memref<32x16x8x8xf32>) {
+  glow_nest.nest parallel(ob: 32, h: 7, w: 7, o: 8) reduce(cb: 16, c: 8) add f32 of(%x[1568 * cb + 224 * h + 16 * w + c], %w[1024 * ob + 64 * cb + 8 * c + o]) writes(%y[392 * ob + 56 * h + 8 * w + o])
+}
+}
