@@ -175,15 +175,17 @@ def _of_register_tile(
 
 def _next_pixel(roles: Roles, schedule: RegisterTile) -> Dim | None:
     """
-    Returns the loop along which the image of the next tile is prefetched, if there is one. Rows of
-    pixels that follow each other in memory are one loop. Of others, the tile in the next row is
-    prefetched, because behind the last tile of a row are no pixels of the image.
+    Returns the loop along which the image of the next tile is prefetched, if there is one. Behind
+    the last tile of a row is the next row, or else what no tile reads; then the tile in the next
+    row is prefetched.
     """
     pixel = roles.pixels[-1]
     if pixel not in schedule.parts or pixel is schedule.listed:
         return None
     rows = [d for d in _inner_pixels(roles, schedule) if d is not pixel]
-    return rows[-1] if rows else pixel
+    if not rows or roles.image.stride(rows[-1]) == pixel.size * stride_of(roles.image, pixel):
+        return pixel
+    return rows[-1]
 
 
 def _panel(roles: Roles, schedule: RegisterTile) -> int:

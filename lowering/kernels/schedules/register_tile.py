@@ -211,10 +211,14 @@ def _order(nest: Nest, roles: Roles, machine: MachineDescription) -> tuple[Dim, 
     tile stay in a near cache while all pixels meet them; unless the image would not stay in that
     cache but all filters would.
     """
+    inside = _has_blocks_inside(nest, roles, machine)
+    return blocks_inside(nest, roles) if inside else nest.parallel
+
+
+def _has_blocks_inside(nest: Nest, roles: Roles, machine: MachineDescription) -> bool:
+    """Returns whether all filters stay in a near cache, and the image does not."""
     image, filters = (nest.touched_bytes(a) for a in (roles.image, roles.filter))
-    if image <= near_bytes(machine) or filters > near_bytes(machine):
-        return nest.parallel
-    return blocks_inside(nest, roles)
+    return image > near_bytes(machine) >= filters
 
 
 def blocks_inside(nest: Nest, roles: Roles) -> tuple[Dim, ...]:
@@ -227,6 +231,7 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
     """Yields all register tiles that fit into the registers."""
     steps = prod(d.size for d in nest.reduced)
     far = _far_reads(nest, roles, steps, machine)
+    inside = _has_blocks_inside(nest, roles, machine)
     total = prod(d.size for d in nest.parallel if d is not roles.vector)
     last, blocks = roles.pixels[-1:], roles.blocks[-1:]
     choices = [last]
@@ -238,6 +243,8 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
     block_size = prod(d.size for d in blocks)
     for together, pixels in product(range(1, min(8, block_size) + 1), choices):
         block_parts, size = balanced(block_size, together), prod(d.size for d in pixels)
+        # only the first of the blocks that meet a tile of pixels finds them far
+        met = sum(p.tiles for p in block_parts) if inside else 1
         for most in range(1, min(size, machine.most_points(together * roles.vectors)) + 1):
             pixel_parts = balanced(size, most)
             is_list = len(pixels) > 1
@@ -246,7 +253,7 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
             cost, variants = 0.0, len(block_parts) * len(pixel_parts)
             for b, p in product(block_parts, pixel_parts):
                 filters = b.tile * roles.vectors
-                cycles = tile(filters, p.tile, far, steps, nest.weight, machine)
+                cycles = tile(filters, p.tile, far / met, steps, nest.weight, machine)
                 cost += cycles * b.tiles * p.tiles
             cost *= 1 + TIMINGS.tile_variant_share * variants
             # as a list replaces one dimension, others are run more often
