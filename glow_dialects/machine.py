@@ -136,19 +136,21 @@ class MachineDescription:
         """
         return max(self.channel_block, LINE_BYTES) if self.has_int8_tiles else self.channel_block
 
-    def fits(self, vectors: int, points: int) -> bool:
+    def fits(self, vectors: int, points: int, is_fused: bool | None = None) -> bool:
         """
         Returns the register rule of products: whether a tile of `vectors` loaded vectors times
-        `points` broadcast elements fits, with its accumulators. Without fused multiply-add, a
-        product needs a register before it is added; it takes that of the broadcast for the last
-        vector.
+        `points` broadcast elements fits, with its accumulators. `is_fused` says whether one
+        instruction multiplies and adds; by default, as for floats. Otherwise, a product needs a
+        register before it is added; it takes that of the broadcast for the last vector.
         """
-        broadcast = 1 if self.has_fma or vectors == 1 else 2
+        is_fused = self.has_fma if is_fused is None else is_fused
+        broadcast = 1 if is_fused or vectors == 1 else 2
         return vectors * points + vectors + broadcast <= self.vector_registers
 
-    def most_points(self, vectors: int) -> int:
+    def most_points(self, vectors: int, is_fused: bool | None = None) -> int:
         """Returns the largest tile of `vectors` vectors that fits; 0 if none does."""
-        return max((n for n in range(self.vector_registers) if self.fits(vectors, n)), default=0)
+        points = range(self.vector_registers)
+        return max((n for n in points if self.fits(vectors, n, is_fused)), default=0)
 
     @property
     def broadcasts_operands(self) -> bool:

@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import inf, prod
 
+from xdsl.dialects.builtin import IntegerType
+
 from ....glow_dialects.costs import near_bytes, tile
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
@@ -231,7 +233,7 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
     """Yields all register tiles that fit into the registers."""
     steps = prod(d.size for d in nest.reduced)
     far = _far_reads(nest, roles, steps, machine)
-    inside = _has_blocks_inside(nest, roles, machine)
+    inside, is_fused = _has_blocks_inside(nest, roles, machine), _is_fused(roles, machine)
     total = prod(d.size for d in nest.parallel if d is not roles.vector)
     last, blocks = roles.pixels[-1:], roles.blocks[-1:]
     choices = [last]
@@ -245,7 +247,8 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
         block_parts, size = balanced(block_size, together), prod(d.size for d in pixels)
         # only the first of the blocks that meet a tile of pixels finds them far
         met = sum(p.tiles for p in block_parts) if inside else 1
-        for most in range(1, min(size, machine.most_points(together * roles.vectors)) + 1):
+        points = machine.most_points(together * roles.vectors, is_fused)
+        for most in range(1, min(size, points) + 1):
             pixel_parts = balanced(size, most)
             is_list = len(pixels) > 1
             if is_list and sum(p.tiles for p in pixel_parts) > TIMINGS.most_listed_tiles:
@@ -260,6 +263,13 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
             cost = cost * total / (size * block_size)
             parts = {**dict.fromkeys(last, pixel_parts), **dict.fromkeys(blocks, block_parts)}
             yield Tiling(cost, parts, pixels if is_list else ())
+
+
+def _is_fused(roles: Roles, machine: MachineDescription) -> bool:
+    """Returns whether one instruction multiplies and adds; for words, it comes with bytes."""
+    if isinstance(value_type(roles.filter.element), IntegerType):
+        return bool(machine.int8_dots)
+    return machine.has_fma
 
 
 def _far_reads(nest: Nest, roles: Roles, steps: int, machine: MachineDescription) -> float:

@@ -159,6 +159,8 @@ def test_register_rule():
     wide, narrow = MachineDescription(512, 32), MachineDescription(256, 16)
     assert [wide.most_points(v) for v in (2, 3, 4, 5, 6)] == [14, 9, 6, 5, 4]
     assert [narrow.most_points(v) for v in (1, 2, 3)] == [14, 6, 4]
+    # an integer product without an instruction that adds it takes a register
+    assert [narrow.most_points(v, is_fused=False) for v in (1, 2, 3)] == [14, 6, 3]
     assert (wide.panel_vectors, narrow.panel_vectors) == (3, 2)
     assert (wide.channel_block, narrow.channel_block) == (16, 8)
     without = MachineDescription(128, 16, has_fma=False)
