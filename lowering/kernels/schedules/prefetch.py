@@ -157,8 +157,10 @@ def _of_register_tile(
         lines = _next_filters(nest, roles, schedule)
     number, image_bytes = roles.filter_number, nest.touched_bytes(roles.image)
     distance, next_tile = {}, {}
-    # filters that lines or chunks bring near, a processor reads ahead by itself
-    if lines is None and schedule.chunks is None and nest.touched_bytes(roles.filter) > far:
+    # what the lines bring is far only if it does not stay
+    goes = lines is None or (roles.blocks and _panel_bytes(roles, schedule) > far)
+    # filters of a chunk stay in the first cache
+    if goes and schedule.chunks is None and nest.touched_bytes(roles.filter) > far:
         distance = {number: TIMINGS.prefetch_bytes // element_bytes(roles.filter.element)}
     if roles.pixels and image_bytes > near_bytes(machine) and len(nest.reduced) == 2:
         # the image comes from a far cache, and no window of the same tile reads it before

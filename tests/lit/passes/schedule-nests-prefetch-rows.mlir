@@ -4,13 +4,11 @@
 module attributes {glow.machine = #glow.machine<vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 524288, l3_bytes = 33554432>} {
 
 // Pixels two apart: behind the last tile of a row is a row that nothing reads. So a tile prefetches
-// the one in the next row. Lines bring the filters of the next tile of blocks.
+// the one in the next row.
 
 // CHECK: glow_nest.kernel @strided
 // CHECK: parallel(ob: 32, h: 14, w: 14, o: 8)
 // CHECK-SAME: schedule<register_tile, order = [ob, h, w, o]
-// CHECK-NOT: prefetch_distance
-// CHECK-SAME: prefetch_lines = <read = 1
 // CHECK-SAME: prefetch_next_tile = {0: h}>
 // LOOPS: glow_vec.prefetch
 glow_nest.kernel @strided(%y: memref<1x32x14x14x8xf32>, %x: memref<1x64x28x28x8xf32>, %w: memref<32x64x8x8xf32>) {
