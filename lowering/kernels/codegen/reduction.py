@@ -245,8 +245,7 @@ class TileReduction:
             return
         for number, dim in self._schedule.prefetch_next_tile.items():
             access = self._of.reads[number]
-            size = len(tile.elements[dim]) if dim in tile.elements else 1
-            distance = offset_of(access, {dim: size})
+            distance = offset_of(access, {dim: len(tile.elements.get(dim, range(1)))})
             self._prefetch_points(tile, access, points, distance)
 
     def _prefetch_ahead(

@@ -20,8 +20,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import inf, prod
 
-from xdsl.dialects.builtin import IntegerType
-
 from ....glow_dialects.costs import near_bytes, tile
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
@@ -29,7 +27,7 @@ from ....glow_dialects.glow_nest.nest import Nest, mapped
 from ....glow_dialects.glow_nest.schedule import Chunks, LoopPart, RegisterTile
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
-from ..codegen.types import bits, value_type
+from ..codegen.types import bits, computes_in_float, value_type
 from .costed import Costed
 
 
@@ -175,9 +173,11 @@ def _chunks(
     """
     if not roles.blocks or not roles.pixels or not _writes_sums(nest):
         return nest, None
-    inside = next(iter(order[order.index(roles.blocks[-1]) + 1 :]), None)
-    tiles = sum(p.tiles for p in parts.get(inside, ())) if inside in roles.pixels else 0
-    if inside is None or tiles < TIMINGS.least_chunk_tiles:
+    within = order[order.index(roles.blocks[-1]) + 1 :]
+    if not within or within[0] not in roles.pixels:
+        return nest, None
+    inside = within[0]
+    if sum(p.tiles for p in parts.get(inside, ())) < TIMINGS.least_chunk_tiles:
         return nest, None
     outer, *rest = nest.reduced
     if outer.limit is not None:
@@ -246,7 +246,7 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
     for together, pixels in product(range(1, min(8, block_size) + 1), choices):
         block_parts, size = balanced(block_size, together), prod(d.size for d in pixels)
         # only the first of the blocks that meet a tile of pixels finds them far
-        met = sum(p.tiles for p in block_parts) if inside else 1
+        share = far / sum(p.tiles for p in block_parts) if inside else far
         points = machine.most_points(together * roles.vectors, is_fused)
         for most in range(1, min(size, points) + 1):
             pixel_parts = balanced(size, most)
@@ -256,7 +256,7 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
             cost, variants = 0.0, len(block_parts) * len(pixel_parts)
             for b, p in product(block_parts, pixel_parts):
                 filters = b.tile * roles.vectors
-                cycles = tile(filters, p.tile, far / met, steps, nest.weight, machine)
+                cycles = tile(filters, p.tile, share, steps, nest.weight, machine)
                 cost += cycles * b.tiles * p.tiles
             cost *= 1 + TIMINGS.tile_variant_share * variants
             # as a list replaces one dimension, others are run more often
@@ -267,9 +267,8 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
 
 def _is_fused(roles: Roles, machine: MachineDescription) -> bool:
     """Returns whether one instruction multiplies and adds; for words, it comes with bytes."""
-    if isinstance(value_type(roles.filter.element), IntegerType):
-        return bool(machine.int8_dots)
-    return machine.has_fma
+    is_float = computes_in_float(roles.filter.element)
+    return machine.has_fma if is_float else bool(machine.int8_dots)
 
 
 def _far_reads(nest: Nest, roles: Roles, steps: int, machine: MachineDescription) -> float:

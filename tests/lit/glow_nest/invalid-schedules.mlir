@@ -97,3 +97,11 @@ glow_nest.kernel @rows_ahead(%y: memref<8xf32>, %x: memref<8x4xf32>) {
   glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], reduced = [k], prefetch_steps = {0: 4}>
 }
 // CHECK: expected steps ahead of reads that an index places, found read 0
+
+// -----
+
+glow_nest.kernel @next_tile(%y: memref<8xf32>, %x: memref<32xf32>, %w: memref<32x8xf32>) {
+  glow_nest.nest parallel(o: 8) reduce(k: 32) add f32 of(%x[k], %w[8 * k + o]) writes(%y[o])
+      schedule<register_tile, order = [o], vector = o, lanes = 8, reduced = [k], vectors = 1, prefetch_next_tile = {1: o}>
+}
+// CHECK: expected the next tile of a read along a parallel loop other than that of the vectors, found 1 along o
