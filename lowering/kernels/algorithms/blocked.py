@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from ....glow_dialects.elements import compute_type, element_bytes
@@ -13,14 +14,14 @@ from ....glow_dialects.glow_cpu.blocked import (
     UnpackChannelsOp,
     is_blocked_input,
 )
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.glow_nest.simplification import RECORDS
 from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr, arguments
 from ..codegen.types import memory_type, value_type
 from ..registry import Kernel, kernel, total
-from ..schedules.blocking import pixels_packed_together
+from ..schedules.blocking import rows_packed_together
 from .formula import formula
 from .row_blocks import Rows, in_blocks
 
@@ -28,61 +29,78 @@ _LEAST_READERS = 4
 """Blocks of results that read an image; fewer do not repay packing it."""
 
 
+@dataclass(frozen=True)
+class _Points:
+    """The pixels that a convolution of 1 x 1 reads, in rows, of which some are packed at a time."""
+
+    sizes: Sequence[int]
+    """The number of rows, and the sizes of a row."""
+    strides: Sequence[int]
+    rows_together: int
+
+
 @kernel(BlockedConvolutionOp)
 def convolution(k: Kernel) -> None:
     """Computes the formula, or convolutions of 1 x 1 by copies of a few pixels at a time."""
-    if (together := _packed_pixels(k)) is None:
+    if (points := _packed_points(k)) is None:
         formula(k)
     else:
-        _by_packed_pixels(k, together)
+        _by_packed_points(k, points)
 
 
-def _packed_pixels(k: Kernel) -> int | None:
+def _packed_points(k: Kernel) -> _Points | None:
     """
-    Returns how many pixels are packed at a time; None unless each pixel of the result depends on
-    that pixel of the image alone, the pixels are stored one after the other, and it pays off.
+    Returns the pixels that are packed; None unless each pixel of the result depends on one of the
+    image alone, and it pays off.
     """
     x, filters, _ = k.operands
-    blocks = k.result.shape[1]
+    blocks, kernel_size = k.result.shape[1], prod(filters.shape[2:-2])
     if not is_blocked_input(k.call) or x.element != k.element or blocks < _LEAST_READERS:
         return None
-    if k.call.int("group") > 1:
+    if k.call.int("group") > 1 or kernel_size > 1:
         return None
-    views = [x, *k.elementwise_views]
-    flat = all(
+    sizes, strides = k.result.shape[2:-1], k.call.ints("strides")
+    is_dense = prod(strides) == 1
+    views = [x, k.result, *k.elementwise_views]
+    if is_dense and all(
         v.strides[d] == v.strides[d + 1] * x.shape[d + 1]
         for v in views
         for d in range(2, x.rank - 2)
+    ):
+        sizes, strides = (prod(sizes),), (1,)
+    size = element_bytes(x.element)
+    row_bytes = prod(sizes[1:]) * x.shape[-1] * size
+    plane_bytes = x.strides[1] * size
+    together = rows_packed_together(
+        k.machine, x.shape[1], plane_bytes, sizes[0], row_bytes, not is_dense
     )
-    is_point = prod(filters.shape[2:-2]) == 1 and x.shape[2:-1] == k.result.shape[2:-1]
-    if not flat or not is_point or x.strides[1] != prod(x.shape[2:]):
-        return None
-    pixel_bytes = x.shape[-1] * element_bytes(x.element)
-    plane_bytes = x.strides[1] * element_bytes(x.element)
-    return pixels_packed_together(k.machine, x.shape[1], plane_bytes, pixel_bytes)
+    return None if together is None else _Points(sizes, strides, together)
 
 
-def _by_packed_pixels(k: Kernel, together: int) -> None:
-    """Computes a convolution of 1 x 1 from dense copies of a few pixels at a time."""
+def _by_packed_points(k: Kernel, points: _Points) -> None:
+    """Computes a convolution of 1 x 1 from dense copies of a few rows of pixels at a time."""
     x, filters, bias = k.operands
-    pixels = prod(x.shape[2:-1])
-    packed = k.scratch((filters.shape[1], together, x.shape[-1]), x.element)
     n = Dim("n", x.shape[0])
-    # the index of the last dimension alone moves through all pixels
-    zeros: list[Index] = [0] * (x.rank - 4)
+    inner = [Dim(f"w{i}", size) for i, size in enumerate(points.sizes[1:])]
+    shape = (filters.shape[1], points.rows_together, *points.sizes[1:], x.shape[-1])
+    packed = k.scratch(shape, x.element)
+    # the index of the last of joined dimensions alone moves through all pixels
+    zeros: list[Index] = [0] * (x.rank - 3 - len(points.sizes))
 
     def visit(rows: Rows) -> None:
         ob, o = Dim("ob", k.result.shape[1]), Dim("o", k.result.shape[-1])
-        cb, c, i = Dim("cb", filters.shape[1]), Dim("c", filters.shape[-2]), rows.row
-        (pixel,) = rows.place
-        k.copy([cb, i, c], packed[[cb, i, c]], x[[n, cb, *zeros, pixel, c]])
-        factors = packed[[cb, i, c]], filters[[ob, cb, *[0] * (x.rank - 3), c, o]]
+        cb, c = Dim("cb", filters.shape[1]), Dim("c", filters.shape[-2])
+        pixel = [*rows.place, *inner]
+        source = [affine(p) * s for p, s in zip(pixel, points.strides, strict=True)]
+        copied = [cb, rows.row, *inner, c]
+        k.copy(copied, packed[copied], x[[n, cb, *zeros, *source, c]])
+        factors = packed[copied], filters[[ob, cb, *[0] * (x.rank - 3), c, o]]
         sums = total(Combine.ADD, compute_type(k.element), *factors)
-        place: list[Index] = [n, ob, *zeros, pixel, o]
-        k.reduce([ob, i, o], [cb, c], sums, place, [bias[[ob, o]]], X + Y)
+        place: list[Index] = [n, ob, *zeros, *pixel, o]
+        k.reduce([ob, rows.row, *inner, o], [cb, c], sums, place, [bias[[ob, o]]], X + Y)
 
     with k.repeat(n):
-        in_blocks(k, Rows((), 0, Dim("i", pixels)), together, visit)
+        in_blocks(k, Rows((), 0, Dim("i", points.sizes[0])), points.rows_together, visit)
 
 
 def windows(

@@ -174,21 +174,26 @@ def state_panel(machine: MachineDescription, lanes: int, batch: int) -> int:
 # convolution
 
 
-def pixels_packed_together(
-    machine: MachineDescription, planes: int, plane_bytes: int, pixel_bytes: int
+def rows_packed_together(
+    machine: MachineDescription,
+    planes: int,
+    plane_bytes: int,
+    rows: int,
+    row_bytes: int,
+    is_strided: bool,
 ) -> int | None:
     """
-    Returns how many pixels of an image are packed at a time, so that all filters meet them in a
-    near cache: where the image is far, and its planes compete for the same lines of the nearest
-    cache, because their distance is a multiple of a page. Returns None where that does not pay off.
+    Returns how many rows of pixels, of `row_bytes` in each plane, are packed at a time, so that all
+    filters meet them in a near cache: where the image is far, and its lines are read in part
+    (`is_strided`), or its planes compete for the same lines of the nearest cache, because their
+    distance is a multiple of a page. Returns None where that does not pay off.
     """
     ways = machine.l1_bytes // TIMINGS.page_bytes
     compete = planes > ways and plane_bytes % TIMINGS.page_bytes < LINE_BYTES
-    if not compete or planes * plane_bytes <= near_bytes(machine):
+    if not (is_strided or compete) or planes * plane_bytes <= near_bytes(machine):
         return None
-    pixels = plane_bytes // pixel_bytes
-    most = max(1, near_bytes(machine) // (planes * pixel_bytes))
-    return -(-pixels // -(-pixels // most))
+    most = max(1, near_bytes(machine) // (planes * row_bytes))
+    return -(-rows // -(-rows // most))
 
 
 def plane_stride(elements: int, element_bytes: int) -> int:

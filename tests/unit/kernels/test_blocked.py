@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.base import Node
@@ -16,7 +20,8 @@ from glow.glow_dialects.glow_cpu.blocked import (
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
-from glow.lowering.kernels.schedules.blocking import pixels_packed_together
+from glow.lowering.kernels.algorithms import blocked
+from glow.lowering.kernels.schedules.blocking import rows_packed_together
 from glow.lowering.kernels.schedules.register_tile import balanced
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, parse
@@ -57,18 +62,68 @@ CONVOLUTIONS = [
 ]
 
 
+# vectors of 4, 8 and 16 elements, with second caches so small that images are far
+SMALL = {
+    4: MachineDescription(128, 8, False, l2_bytes=1 << 13),
+    8: MachineDescription(256, 16, True, l2_bytes=1 << 14),
+    16: MachineDescription(512, 32, True, l2_bytes=1 << 15),
+}
+
+
+def rows_packed(machine: MachineDescription, planes: int, strides: Sequence[int]) -> int | None:
+    """How many of 128 rows of 32 bytes are packed at a time."""
+    return rows_packed_together(machine, planes, 4096 * prod(strides), 128, 32, prod(strides) > 1)
+
+
 @pytest.mark.parametrize("sizes", [(8, 16), (128,)], ids=str)
 def test_pixels_of_competing_planes_are_packed(sizes: tuple[int, ...]):
-    machine = MachineDescription(256, 16, True, l2_bytes=1 << 14)
-    kernel = (1,) * len(sizes)
+    machine, kernel = SMALL[8], (1,) * len(sizes)
     arrays = (random(1, 2, 9, *sizes, 8), random(2, 5, 9, *kernel, 8, 8), random(3, 5, 8))
     check(BlockedConvolutionOp, *arrays, machine=machine, strides=kernel, dilations=kernel)
     # 128 pixels in blocks of 19: what is near the cores holds 21 of them
-    assert pixels_packed_together(machine, 9, 4096, 32) == 19
+    assert rows_packed(machine, 9, (1,)) == 19
     # few planes, planes at other places of their pages, a small image
-    assert pixels_packed_together(machine, 8, 4096, 32) is None
-    assert pixels_packed_together(machine, 9, 4096 + 64, 32) is None
-    assert pixels_packed_together(MachineDescription(256, 16), 9, 4096, 32) is None
+    assert rows_packed(machine, 8, (1,)) is None
+    assert rows_packed_together(machine, 9, 4096 + 64, 128, 32, False) is None
+    assert rows_packed(MachineDescription(256, 16), 9, (1,)) is None
+
+
+@pytest.mark.parametrize("block", SMALL)
+@pytest.mark.parametrize(
+    ("sizes", "strides"),
+    [
+        ((131,), (2,)),
+        ((13, 17), (2, 2)),
+        ((14, 11), (1, 2)),
+        ((11, 15), (3, 1)),
+        ((5, 6, 7), (2, 1, 2)),
+    ],
+    ids=str,
+)
+def test_pixels_of_strides_are_packed(
+    monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], strides: tuple[int, ...], block: int
+):
+    chosen = []
+
+    def recorded(*args: Any) -> int | None:
+        chosen.append(rows_packed_together(*args))
+        return chosen[-1]
+
+    monkeypatch.setattr(blocked, "rows_packed_together", recorded)
+    point = (1,) * len(sizes)
+    arrays = (
+        random(1, 2, 7, *sizes, block),
+        random(2, 5, 7, *point, block, block),
+        random(3, 5, block),
+    )
+    check(BlockedConvolutionOp, *arrays, machine=SMALL[block], strides=strides, dilations=point)
+    assert chosen
+    assert all(rows is not None for rows in chosen)
+
+
+def test_few_planes_of_strides_are_packed_and_small_images_are_not():
+    assert rows_packed(SMALL[8], 8, (2,)) == 22
+    assert rows_packed(MachineDescription(256, 16), 8, (2,)) is None
 
 
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
