@@ -92,17 +92,24 @@ def lane_sum(lanes: int, by_rows: bool, timings: Timings = TIMINGS) -> float:
 
 
 def tile_step(
-    filters: int, pixels: int, far: float, machine: MachineDescription, timings: Timings = TIMINGS
+    filters: int,
+    pixels: int,
+    far: float,
+    machine: MachineDescription,
+    from_l2: float = 0.0,
+    timings: Timings = TIMINGS,
 ) -> float:
     """
     Returns a step of a register tile: `filters` loaded vectors times `pixels` broadcast elements.
-    `far` is the part of the pixels that come from beyond the second cache.
+    `far` is the part of the pixels for which the tile waits, since they come from beyond the second
+    cache; `from_l2` is the part of the vectors, by their bytes, that come from the second cache.
     """
     folds = machine.broadcasts_operands
     overlap = timings.tile_load_overlap if folds else timings.tile_broadcast_overlap
     arithmetic = max(filters * pixels / timings.vector_units, timings.fma_latency)
     loads = (filters + pixels) / timings.loads_per_cycle
-    cycles = max(arithmetic, loads) + overlap * loads
+    cycles = max(arithmetic, loads, from_l2 * timings.l2_vector_cycles * filters)
+    cycles += overlap * loads
     cycles += timings.tile_filter_cycles * filters
     return cycles + far * timings.far_pixel_cycles * pixels + timings.tile_step_cycles
 
@@ -119,10 +126,12 @@ def tile(
     steps: int,
     weight: int,
     machine: MachineDescription,
+    from_l2: float = 0.0,
     timings: Timings = TIMINGS,
 ) -> float:
     """Returns all steps of a register tile, and what is done with its results."""
-    cycles = tile_step(filters, pixels, far, machine, timings) * steps + timings.tile_cycles
+    step = tile_step(filters, pixels, far, machine, from_l2, timings)
+    cycles = step * steps + timings.tile_cycles
     return cycles + results(filters * pixels, weight, timings)
 
 

@@ -110,6 +110,13 @@ class Timings:
     """A vector of a filter in a step, besides its load."""
     far_pixel_cycles: float = 0.35
     """Broadcasting a pixel that is not in the second cache, besides its load."""
+    prefetched_pixel_share: float = 0.1
+    """The part of these cycles that remains where the tile before prefetches the pixel."""
+    l2_vector_cycles: float = 2.2
+    """
+    Loading a vector of filters from the second cache. On a Zen 3, tiles of 32-byte vectors read 14
+    bytes a cycle.
+    """
     tile_cycles: float = 16.0
     """Starting and finishing a tile, besides its stores."""
     tile_result_cycles: float = 2.0

@@ -25,7 +25,7 @@ from ..glow_dialects.glow_nest.schedule import (
 from ..glow_dialects.machine import MachineDescription
 from ..lowering.kernels.schedules.amx_tile import tile_plans
 from ..lowering.kernels.schedules.best_schedule import best_schedule, completed, vector_schedule
-from ..lowering.kernels.schedules.fitted_schedule import fitted, order_before
+from ..lowering.kernels.schedules.fitted_schedule import fitted
 from ..lowering.kernels.schedules.prefetch import ALONE, Around
 from ..lowering.kernels.schedules.register_tile import roles_of, tiled, tilings
 from ..lowering.kernels.schedules.schedule import CostModel, choose_schedule
@@ -58,12 +58,11 @@ def ranked_schedules(
 def _others_of_kind(nest: Nest, best: Schedule, machine: MachineDescription) -> Iterator[Scheduled]:
     """Yields the other schedules of the kind of the best one, without prefetches."""
     match best:
-        case RegisterTile() as schedule:
+        case RegisterTile():
             roles = roles_of(nest, machine)
             assert roles is not None
-            order = order_before(nest, schedule)
             for tiling in _cheapest((t.cost, t) for t in tilings(nest, roles, machine)):
-                yield tiled(nest, roles, tiling, order, machine)
+                yield tiled(nest, roles, tiling, machine)
         case Reduce():
             model = CostModel(nest, machine)
             for candidate in _cheapest((model.cost(c), c) for c in model.candidates()):

@@ -54,15 +54,14 @@ def _with_loops_of(nest: Nest, schedule: RegisterTile, machine: MachineDescripti
     if roles is None:
         raise ValueError("expected a product with vectors over blocks")
     tiling = _tiling_of(nest, schedule)
-    order = order_before(nest, schedule)
     chunked = schedule.chunks is not None
     try:
-        return tiled(nest, roles, tiling, order, machine, chunked)[0]
+        return tiled(nest, roles, tiling, machine, chunked)[0]
     except KeyError as error:
         raise ValueError(f"expected parts of {error.args[0].name}") from None
 
 
-def order_before(nest: Nest, schedule: RegisterTile) -> tuple[Dim, ...]:
+def _order_before(nest: Nest, schedule: RegisterTile) -> tuple[Dim, ...]:
     """Returns the order of a schedule, in the loops of the nest before some became a list."""
     known = {d.name: d for d in nest.parallel}
     order: list[Dim] = []
@@ -92,4 +91,4 @@ def _tiling_of(nest: Nest, schedule: RegisterTile) -> Tiling:
         else:
             static = tuple(_listed_loops(nest, dim.name))
             parts[static[-1]] = tuple(each)
-    return Tiling(0.0, parts, static)
+    return Tiling(0.0, parts, _order_before(nest, schedule), static)

@@ -37,7 +37,7 @@ from ....glow_dialects.glow_nest.steps import KernelSteps
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from .amx_tile import TilePlan, filter_bytes
-from .register_tile import Roles, roles_of
+from .register_tile import Roles, prefetches_pixels, roles_of
 
 
 @dataclass(frozen=True)
@@ -155,15 +155,13 @@ def _of_register_tile(
     lines, far = next_panel, prefetched_bytes(machine)
     if _spreads(nest, roles, schedule, machine):
         lines = _next_filters(nest, roles, schedule)
-    number, image_bytes = roles.filter_number, nest.touched_bytes(roles.image)
-    distance, next_tile = {}, {}
+    number, distance, next_tile = roles.filter_number, {}, {}
     # what the lines bring is far only if it does not stay
     goes = lines is None or (roles.blocks and _panel_bytes(roles, schedule) > far)
     # filters of a chunk stay in the first cache
     if goes and schedule.chunks is None and nest.touched_bytes(roles.filter) > far:
         distance = {number: TIMINGS.prefetch_bytes // element_bytes(roles.filter.element)}
-    if roles.pixels and image_bytes > near_bytes(machine) and len(nest.reduced) == 2:
-        # the image comes from a far cache, and no window of the same tile reads it before
+    if prefetches_pixels(nest, roles, machine):
         pixel = _next_pixel(roles, schedule)
         if pixel is not None:
             next_tile = {1 - number: pixel}

@@ -109,6 +109,8 @@ class Tiling:
 
     cost: float
     parts: dict[Dim, tuple[LoopPart, ...]]
+    order: tuple[Dim, ...]
+    """The order of the parallel loops."""
     static: tuple[Dim, ...] = ()
     """The dimensions whose points become a list."""
 
@@ -121,23 +123,21 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> Costed | None:
     best = min(tilings(nest, roles, machine), key=lambda t: t.cost)
     if best.cost == inf:
         return None
-    found = tiled(nest, roles, best, _order(nest, roles, machine), machine)
-    return Costed(best.cost, *found)
+    return Costed(best.cost, *tiled(nest, roles, best, machine))
 
 
 def tiled(
     nest: Nest,
     roles: Roles,
     tiling: Tiling,
-    order: tuple[Dim, ...],
     machine: MachineDescription,
     chunked: bool = True,
 ) -> tuple[Nest, RegisterTile]:
     """
-    Returns the nest and its schedule with a tile and an order of the parallel loops. The nest may
-    get a list of pixels and, if it may be `chunked`, chunks of the reduction.
+    Returns the nest and its schedule with a tile. The nest may get a list of pixels and, if it may
+    be `chunked`, chunks of the reduction.
     """
-    parts, one = dict(tiling.parts), None
+    parts, order, one = dict(tiling.parts), tiling.order, None
     chunks: Chunks | None = None
     if tiling.static:
         nest, one = flattened(replace(nest, parallel=order), tiling.static)
@@ -167,32 +167,50 @@ def _chunks(
     order: Sequence[Dim],
     machine: MachineDescription,
 ) -> tuple[Nest, Chunks | None]:
-    """
-    Returns a nest with chunks of the reduction whose filters fit into the L1 cache, if many tiles
-    of pixels meet the filters of a tile of blocks and these do not fit.
-    """
-    if not roles.blocks or not roles.pixels or not _writes_sums(nest):
-        return nest, None
-    within = order[order.index(roles.blocks[-1]) + 1 :]
-    if not within or within[0] not in roles.pixels:
-        return nest, None
-    inside = within[0]
-    if sum(p.tiles for p in parts.get(inside, ())) < TIMINGS.least_chunk_tiles:
+    """Returns a nest with chunks of the reduction, if there are any."""
+    size = _chunk_size(nest, roles, parts, order, machine)
+    if size is None:
         return nest, None
     outer, *rest = nest.reduced
-    if outer.limit is not None:
-        return nest, None
-    steps = prod(d.size for d in rest)
-    filters = parts[roles.blocks[-1]][0].tile * roles.vector.size * steps
-    step_bytes = filters * element_bytes(roles.filter.element)
-    most = int(TIMINGS.chunk_l1_share * machine.l1_bytes) // step_bytes
-    size = max((n for n in range(1, most + 1) if outer.size % n == 0), default=0)
-    if not TIMINGS.least_chunk_steps <= size * steps < outer.size * steps:
-        return nest, None
     number, place = Dim("chunk", outer.size // size), Dim(outer.name, size)
     change = {outer: number * size + place}
     nest = replace(mapped(nest, lambda at: at.at(change)), reduced=(number, place, *rest))
-    return nest, Chunks(number, inside)
+    return nest, Chunks(number, order[order.index(roles.blocks[-1]) + 1])
+
+
+def _chunk_size(
+    nest: Nest,
+    roles: Roles,
+    parts: Mapping[Dim, Sequence[LoopPart]],
+    order: Sequence[Dim],
+    machine: MachineDescription,
+) -> int | None:
+    """
+    Returns the size of chunks of the outermost reduced loop whose filters fit into the L1 cache, if
+    many tiles of pixels meet the filters of a tile of blocks and these do not fit.
+    """
+    if not roles.blocks or not roles.pixels or not _writes_sums(nest):
+        return None
+    within = order[order.index(roles.blocks[-1]) + 1 :]
+    if not within or within[0] not in roles.pixels:
+        return None
+    if sum(p.tiles for p in parts.get(within[0], ())) < TIMINGS.least_chunk_tiles:
+        return None
+    outer, *rest = nest.reduced
+    if outer.limit is not None:
+        return None
+    steps = prod(d.size for d in rest)
+    step_bytes = parts[roles.blocks[-1]][0].tile * _filter_bytes(nest, roles) * steps
+    most = int(TIMINGS.chunk_l1_share * machine.l1_bytes) // step_bytes
+    size = max((n for n in range(1, most + 1) if outer.size % n == 0), default=0)
+    return size if TIMINGS.least_chunk_steps <= size * steps < outer.size * steps else None
+
+
+def _filter_bytes(nest: Nest, roles: Roles) -> int:
+    """Returns the bytes of the filters of a block that a step reads."""
+    assert nest.reduction is not None
+    elements = roles.vector.size * nest.reduction.terms
+    return elements * element_bytes(roles.filter.element)
 
 
 def _writes_sums(nest: Nest) -> bool:
@@ -207,34 +225,42 @@ def _writes_sums(nest: Nest) -> bool:
     )
 
 
-def _order(nest: Nest, roles: Roles, machine: MachineDescription) -> tuple[Dim, ...]:
+def prefetches_pixels(nest: Nest, roles: Roles, machine: MachineDescription) -> bool:
+    """
+    Returns whether tiles prefetch the pixels of the next tile, unless they are a list: the image
+    comes from a far cache, and no window of the same tile reads a pixel before.
+    """
+    far = nest.touched_bytes(roles.image) > near_bytes(machine)
+    return far and bool(roles.pixels) and len(nest.reduced) == 2
+
+
+def _order(nest: Nest, roles: Roles, is_list: bool, machine: MachineDescription) -> tuple[Dim, ...]:
     """
     Returns the order of the parallel loops. Blocks are outside pixels, so that the filters of a
-    tile stay in a near cache while all pixels meet them; unless the image would not stay in that
-    cache but all filters would.
+    tile stay in the nearest cache while all pixels meet them. If the image does not stay in a near
+    cache, but a row of it does beside all filters, rows are outside blocks. Else blocks are inside
+    pixels if all filters are near, and tiles do not prefetch their pixels or these come from
+    memory.
     """
-    inside = _has_blocks_inside(nest, roles, machine)
-    return blocks_inside(nest, roles) if inside else nest.parallel
-
-
-def _has_blocks_inside(nest: Nest, roles: Roles, machine: MachineDescription) -> bool:
-    """Returns whether all filters stay in a near cache, and the image does not."""
     image, filters = (nest.touched_bytes(a) for a in (roles.image, roles.filter))
-    return image > near_bytes(machine) >= filters
-
-
-def blocks_inside(nest: Nest, roles: Roles) -> tuple[Dim, ...]:
-    """Returns the order of the parallel loops with blocks inside pixels."""
-    rest = [d for d in nest.parallel if d not in roles.blocks and d is not roles.vector]
-    return (*rest, *roles.blocks, roles.vector)
+    if image <= near_bytes(machine) or not roles.blocks:
+        return nest.parallel
+    is_prefetched = not is_list and prefetches_pixels(nest, roles, machine)
+    *rows, row = [d for d in roles.pixels if d.size > 1] or [roles.vector]
+    rows_bytes = image // prod(d.size for d in rows)
+    near = TIMINGS.resident_l2_share * machine.l2_bytes
+    if rows and is_prefetched and filters + rows_bytes <= near:
+        inner = (*roles.blocks, row, roles.vector)
+    elif filters <= near_bytes(machine) and not (is_prefetched and image <= machine.l3_bytes):
+        inner = (*roles.blocks, roles.vector)
+    else:
+        return nest.parallel
+    return (*(d for d in nest.parallel if d not in inner), *inner)
 
 
 def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[Tiling]:
     """Yields all register tiles that fit into the registers."""
-    steps = prod(d.size for d in nest.reduced)
-    far = _far_reads(nest, roles, steps, machine)
-    inside, is_fused = _has_blocks_inside(nest, roles, machine), _is_fused(roles, machine)
-    total = prod(d.size for d in nest.parallel if d is not roles.vector)
+    is_fused = _is_fused(roles, machine)
     last, blocks = roles.pixels[-1:], roles.blocks[-1:]
     choices = [last]
     if len(roles.pixels) > 1:
@@ -245,24 +271,60 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
     block_size = prod(d.size for d in blocks)
     for together, pixels in product(range(1, min(8, block_size) + 1), choices):
         block_parts, size = balanced(block_size, together), prod(d.size for d in pixels)
-        # only the first of the blocks that meet a tile of pixels finds them far
-        share = far / sum(p.tiles for p in block_parts) if inside else far
         points = machine.most_points(together * roles.vectors, is_fused)
+        is_list = len(pixels) > 1
+        order = _order(nest, roles, is_list, machine)
         for most in range(1, min(size, points) + 1):
             pixel_parts = balanced(size, most)
-            is_list = len(pixels) > 1
             if is_list and sum(p.tiles for p in pixel_parts) > TIMINGS.most_listed_tiles:
                 continue
-            cost, variants = 0.0, len(block_parts) * len(pixel_parts)
-            for b, p in product(block_parts, pixel_parts):
-                filters = b.tile * roles.vectors
-                cycles = tile(filters, p.tile, share, steps, nest.weight, machine)
-                cost += cycles * b.tiles * p.tiles
-            cost *= 1 + TIMINGS.tile_variant_share * variants
-            # as a list replaces one dimension, others are run more often
-            cost = cost * total / (size * block_size)
             parts = {**dict.fromkeys(last, pixel_parts), **dict.fromkeys(blocks, block_parts)}
-            yield Tiling(cost, parts, pixels if is_list else ())
+            tiling = Tiling(0.0, parts, order, pixels if is_list else ())
+            yield replace(tiling, cost=_cost(nest, roles, tiling, machine))
+
+
+def _cost(nest: Nest, roles: Roles, tiling: Tiling, machine: MachineDescription) -> float:
+    """Returns the cycles of a nest with a register tile."""
+    pixels, blocks = tiling.static or roles.pixels[-1:], roles.blocks[-1:]
+    pixel_parts, block_parts = (
+        tiling.parts[dims[-1]] if dims else (LoopPart(0, 1, 1),) for dims in (pixels, blocks)
+    )
+    steps = prod(d.size for d in nest.reduced)
+    far = _far_reads(nest, roles, steps, machine)
+    is_chunked = (
+        not tiling.static
+        and _chunk_size(nest, roles, tiling.parts, tiling.order, machine) is not None
+    )
+    if not tiling.static and not is_chunked and prefetches_pixels(nest, roles, machine):
+        far *= TIMINGS.prefetched_pixel_share
+    if blocks and tiling.order != nest.parallel:
+        # only the first of the blocks that meet pixels inside of a loop finds them far
+        far /= sum(p.tiles for p in block_parts)
+    from_l2 = 0.0
+    if not is_chunked and not _filters_are_near(nest, roles, tiling, machine):
+        from_l2 = _filter_bytes(nest, roles) / roles.vectors / (machine.vector_bits // 8)
+    cycles = 0.0
+    for b, p in product(block_parts, pixel_parts):
+        filters = b.tile * roles.vectors
+        each = tile(filters, p.tile, far, steps, nest.weight, machine, from_l2)
+        cycles += each * b.tiles * p.tiles
+    cycles *= 1 + TIMINGS.tile_variant_share * len(block_parts) * len(pixel_parts)
+    # as a list replaces one dimension, others are run more often
+    total = prod(d.size for d in nest.parallel if d is not roles.vector)
+    return cycles * total / prod(d.size for d in (*pixels, *blocks))
+
+
+def _filters_are_near(
+    nest: Nest, roles: Roles, tiling: Tiling, machine: MachineDescription
+) -> bool:
+    """
+    Returns whether the filters that pixels meet stay in the nearest cache until others meet them.
+    """
+    order, used = tiling.order, nest.touched_bytes(roles.filter)
+    if not roles.blocks or any(d in roles.pixels for d in order[order.index(roles.blocks[-1]) :]):
+        blocks = tiling.parts[roles.blocks[-1]][0].tile if roles.blocks else 1
+        used = blocks * _filter_bytes(nest, roles) * prod(d.size for d in nest.reduced)
+    return used <= TIMINGS.chunk_l1_share * machine.l1_bytes
 
 
 def _is_fused(roles: Roles, machine: MachineDescription) -> bool:

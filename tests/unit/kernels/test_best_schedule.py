@@ -68,8 +68,20 @@ def test_more_work_costs_more(filters: int, pixels: int, steps: int, weight: int
         assert 0 < one < costs.tile(filters, pixels, 0.0, steps + 1, weight, machine)
         assert one < costs.tile(filters, pixels, 1.0, steps, weight, machine)
         assert one < costs.tile(filters, pixels, 0.0, steps, weight + 1, machine)
+        assert one <= costs.tile(filters, pixels, 0.0, steps, weight, machine, 1.0)
     # with few registers, broadcasts are instructions of their own
     assert one < costs.tile(filters, pixels, 0.0, steps, weight, few)
+
+
+def test_filters_from_the_second_cache_want_many_pixels():
+    machine = MachineDescription(256, 16)
+
+    def cost(filters: int, pixels: int, from_l2: float) -> float:
+        return costs.tile(filters, pixels, 0.0, 512, 0, machine, from_l2) / (filters * pixels)
+
+    assert cost(2, 6, 0.0) == cost(2, 6, 1.0)
+    assert cost(4, 3, 0.0) < 1.1 * cost(2, 6, 0.0)
+    assert cost(4, 3, 1.0) > 1.3 * cost(2, 6, 1.0)
 
 
 def test_a_place_with_forms_in_the_place_of_loops():

@@ -35,6 +35,13 @@ MACHINES = {
     4: MachineDescription(128, 8, False),
 }
 
+# vectors of 4, 8 and 16 elements, with second caches so small that images are far
+SMALL = {
+    4: MachineDescription(128, 8, False, l2_bytes=1 << 13),
+    8: MachineDescription(256, 16, True, l2_bytes=1 << 14),
+    16: MachineDescription(512, 32, True, l2_bytes=1 << 15),
+}
+
 
 def check(
     operator: type[Node],
@@ -46,6 +53,40 @@ def check(
     module = one_node(operator, types, None, **properties)
     apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
     check_native(module, arrays, machine, 2e-5)
+
+
+@pytest.mark.parametrize(("rows", "columns", "inputs"), [(13, 17, 7), (5, 300, 2), (1, 131, 5)])
+@pytest.mark.parametrize("block", SMALL)
+def test_far_images_with_borders(block: int, rows: int, columns: int, inputs: int):
+    """Rows, pixels or blocks are outermost; all results are the same."""
+    wide = columns + 2
+    plane = (rows + 2) * wide * block
+    image = f"memref<1x{inputs}x{rows + 2}x{wide}x{block}xf32>"
+    inner = (
+        f"memref<1x{inputs}x{rows}x{columns}x{block}xf32, "
+        f"strided<[{inputs * plane}, {plane}, {wide * block}, {block}, 1], "
+        f"offset: {(wide + 1) * block}>>"
+    )
+    filters, bias = f"memref<5x{inputs}x1x1x{block}x{block}xf32>", f"memref<5x{block}xf32>"
+    result = f"memref<1x5x{rows}x{columns}x{block}xf32>"
+    text = f"""
+    func.func @main(%x: {image} {{glow.name = "x", glow.qualifier = "in"}},
+                    %f: {filters} {{glow.name = "f", glow.qualifier = "in"}},
+                    %b: {bias} {{glow.name = "b", glow.qualifier = "in"}},
+                    %y: {result} {{glow.name = "y", glow.qualifier = "out"}}) {{
+      %v = glow_inst.tensor_view %x : {image} to {inner}
+      glow_inst.blocked_convolution @out %y, @in %v, @in %f, @in %b
+        : {result}, {inner}, {filters}, {bias}
+      func.return
+    }}"""
+    module = parse(text)
+    apply(module, "glow-allocate")
+    arrays = (
+        random(1, 1, inputs, rows + 2, wide, block),
+        random(2, 5, inputs, 1, 1, block, block),
+        random(3, 5, block),
+    )
+    check_native(module, arrays, SMALL[block], 2e-5)
 
 
 # batch, input blocks, output blocks, sizes, kernel, strides, dilations
@@ -60,14 +101,6 @@ CONVOLUTIONS = [
     (2, 2, 3, (23,), (4,), (3,), (2,)),
     (1, 1, 2, (4, 5, 6), (2, 3, 3), (1, 1, 2), (1, 1, 1)),
 ]
-
-
-# vectors of 4, 8 and 16 elements, with second caches so small that images are far
-SMALL = {
-    4: MachineDescription(128, 8, False, l2_bytes=1 << 13),
-    8: MachineDescription(256, 16, True, l2_bytes=1 << 14),
-    16: MachineDescription(512, 32, True, l2_bytes=1 << 15),
-}
 
 
 def rows_packed(machine: MachineDescription, planes: int, strides: Sequence[int]) -> int | None:
