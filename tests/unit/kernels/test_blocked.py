@@ -104,7 +104,7 @@ CONVOLUTIONS = [
 
 
 def rows_packed(machine: MachineDescription, planes: int, strides: Sequence[int]) -> int | None:
-    """How many of 128 rows of 32 bytes are packed at a time."""
+    """Returns how many of 128 rows of 32 bytes are packed at a time."""
     return rows_packed_together(machine, planes, 4096 * prod(strides), 128, 32, prod(strides) > 1)
 
 
