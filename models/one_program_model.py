@@ -162,7 +162,8 @@ class RowsModel(OneProgramModel):
             # graphs of very few rows may be simpler
             fewer = tuple(dict.fromkeys((high - 1, (high + 1) // 2)))
             made, rows = compile(sizes, fewer, dimensions)
-            self._of_programs[self._binding.key(sizes)] = self._with_rows(rows)
+            key = tuple(sizes[s] for s in self._binding.symbols)
+            self._of_programs[key] = self._with_rows(rows)
             return made
 
         self._of_programs: dict[tuple[int, ...], Sequence[TensorInfo]] = {}

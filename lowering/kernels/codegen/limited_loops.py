@@ -1,7 +1,8 @@
 """
 Loops over rows whose number is known at run time only.
 
-A loop runs over exactly its rows: over full tiles, and then over smaller ones. Where vectors run
+A loop runs over exactly its rows: over full tiles, and then over smaller ones, the last two of which
+are about as large as each other. Where vectors run
 along rows, the last vector may go beyond them, though not beyond the memory of the largest number.
 What it writes there is as meaningless as before.
 """
@@ -19,8 +20,8 @@ from ....glow_dialects.glow_nest.schedule import RegisterTranspose, VectorSchedu
 from ..threads.split import TileSpan
 from .emit import Emitter
 
-_SHRINKING = 2
-"""How many times as large as those after them tiles are, at least."""
+_MOST_BALANCED = 8
+"""The largest tile of which there is code for each smaller size, for the last values of a loop."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ class LimitedSpans:
     """The number of values of the loop."""
     spans: Sequence[TileSpan]
     """The tiles of all values, if the last of them may go beyond the limit."""
-    steps: Sequence[int] = ()
-    """Otherwise the sizes of tiles, in descending order; the last one is 1."""
+    tile: int = 0
+    """Otherwise the most values of a tile."""
 
     @staticmethod
     def of(
@@ -81,15 +82,12 @@ class LimitedSpans:
         if goes_beyond(schedule, dim):
             return LimitedSpans(e, count, spans)
         parts = schedule.parts_of(dim)
-        steps = [max(p.tile for p in parts) if parts else schedule.step(dim)]
-        while steps[-1] > 1:
-            steps.append(max(1, steps[-1] // _SHRINKING))
-        return LimitedSpans(e, count, (), steps)
+        return LimitedSpans(e, count, (), max((p.tile for p in parts), default=schedule.step(dim)))
 
     @property
     def unit(self) -> int:
         """The values that threads do not divide."""
-        return self.steps[0] if self.steps else self.spans[0].step
+        return self.tile or self.spans[0].step
 
     def between(
         self, first: SSAValue | int, end: SSAValue
@@ -103,14 +101,51 @@ class LimitedSpans:
             else:
                 stop = e.binary(arith.MinSIOp, end, e.index(span.stop))
                 yield span, e.loop_between(first, stop, span.step)
-        for step in self.steps:
-            stop = end
-            if step > 1:
-                length = e.binary(arith.SubiOp, end, e.index(first))
-                length = e.binary(arith.MaxSIOp, length, e.index(0))
-                stop = e.binary(arith.AddiOp, e.index(first), e.round_down(length, step))
-            tile = None if len(self.steps) == 1 else range(step)
-            yield TileSpan(0, step, step, tile), e.loop_between(first, stop, step)
+        tile = self.tile
+        while tile > _MOST_BALANCED:
+            full = e.round_down(self._from(first, end), tile)
+            stop = e.binary(arith.AddiOp, e.index(first), full)
+            yield TileSpan(0, tile, tile, range(tile)), e.loop_between(first, stop, tile)
+            first, tile = stop, tile // 2
+        if tile > 1:
+            yield from self._balanced(first, self._from(first, end), tile)
+        elif tile:
+            yield TileSpan(0, 1, 1), e.loop_between(first, end, 1)
+
+    def _from(self, first: SSAValue | int, end: SSAValue) -> SSAValue:
+        """Returns how many values there are between two."""
+        e = self.emitter
+        length = e.binary(arith.SubiOp, end, e.index(first))
+        return e.binary(arith.MaxSIOp, length, e.index(0))
+
+    def _balanced(
+        self, first: SSAValue | int, length: SSAValue, most: int
+    ) -> Iterator[tuple[TileSpan, Iterator[SSAValue | int]]]:
+        """
+        Yields the fewest tiles of at most `most` values. If full tiles leave a rest, the last two
+        tiles are about as large as each other, because small tiles wait for their sums.
+        """
+        e = self.emitter
+        full = e.round_down(length, most)
+        rest = e.binary(arith.SubiOp, length, full)
+        # a full tile becomes part of the rest, if there are both
+        has_rest = e.compare("slt", e.index(0), rest)
+        given = e.select(has_rest, e.binary(arith.MinSIOp, full, e.index(most)), e.index(0))
+        rest = e.binary(arith.AddiOp, rest, given)
+        half = e.binary(arith.DivUIOp, e.binary(arith.AddiOp, rest, e.index(1)), e.index(2))
+        fits = e.compare("sle", rest, e.index(most))
+        larger = e.select(fits, rest, half)
+        smaller = e.binary(arith.SubiOp, rest, larger)
+        full = e.binary(arith.SubiOp, full, given)
+        for size in range(most, 0, -1):
+            none, tile = e.index(0), e.index(size)
+            stop = e.index(first)
+            for part in (larger, smaller):
+                is_size = e.compare("eq", part, tile)
+                stop = e.binary(arith.AddiOp, stop, e.select(is_size, tile, none))
+            if size == most:
+                stop = e.binary(arith.AddiOp, stop, full)
+            yield TileSpan(0, size, size, range(size)), e.loop_between(first, stop, size)
             first = stop
 
 

@@ -44,9 +44,7 @@ def whole(dims: Sequence[Dim]) -> list[Loop]:
 def limited(dims: Sequence[Dim], count: RowCount, emitter: Emitter) -> list[Loop]:
     """Loops over the elements of dimensions, as far as their limits permit."""
     return [
-        (d, spans)
-        if d.limit is None
-        else (d, LimitedSpans(emitter, count.of(d, emitter), (), (1,)))
+        (d, spans) if d.limit is None else (d, LimitedSpans(emitter, count.of(d, emitter), (), 1))
         for d, spans in whole(dims)
     ]
 

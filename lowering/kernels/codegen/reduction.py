@@ -218,11 +218,11 @@ class TileReduction:
 
     def _is_rest(self, tile: Tile) -> bool:
         """
-        Returns whether a tile has the last rows of a call. There may be no others, and so few meet
-        weights too quickly for prefetches of more.
+        Returns whether a tile has less than half of its rows. A call has no others then, and so few
+        meet weights too quickly for prefetches of more.
         """
         dims = (d for d in tile.elements if d.limit is not None)
-        return any(len(tile.elements[d]) < self._schedule.step(d) for d in dims)
+        return any(2 * len(tile.elements[d]) < self._schedule.step(d) for d in dims)
 
     def _combined(
         self, before: Sequence[SSAValue], values: Sequence[Value], numbers: Sequence[int]

@@ -116,6 +116,22 @@ def test_rows_of_a_call(rng: np.random.Generator, name: str, threads: int):
         close(got[:, :rows], want)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_all_numbers_of_rows(rng: np.random.Generator, threads: int):
+    """The last tiles of a loop have each size, alone and behind full tiles."""
+    name = "a norm and products"
+    module = run('glow-limit-rows{rows="x=1" count=n}', parse(graph(name, M)))
+    model = glow.compile(module, threads=threads)
+    x = rng.standard_normal((5, M)).astype(np.float32)
+    # each row by itself
+    want = interpret(parse(graph(name, M)), [x])["y"]
+    for rows in range(1, M + 1):
+        given = np.full((5, M), np.nan, np.float32)
+        given[:, :rows] = x[:, :rows]
+        (got,) = model(given, np.array(rows, np.int64))
+        close(got[:, :rows], want[:, :rows])
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 def test_nests_of_rows(rng: np.random.Generator, name: str):
     """The nests mean the same in numpy, whatever their schedules."""

@@ -72,6 +72,16 @@ def test_other_symbols_have_programs(rng: np.random.Generator):
         model(**attention_feed(rng, 1, 10))
 
 
+def test_other_symbols_may_be_fixed(rng: np.random.Generator):
+    data = attention(masked=True)
+    model = glow.compile(data, symbols={"batch": 2, "sequence": (1, 9)}, rows="sequence")
+    for length in (9, 4, 1):
+        given = attention_feed(rng, 2, length)
+        close(model(**given)[0], expected(data)(given))
+    (program,) = model.specializations
+    assert program.symbols["sequence"] == 9
+
+
 def test_batches_that_change(rng: np.random.Generator):
     """The images of a batch may be the rows."""
     model = glow.compile(attention(masked=True), symbols={"batch": (1, 6)}, rows="batch", threads=2)
