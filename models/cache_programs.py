@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..errors import GlowError, UnsupportedError
 from ..interface.cache_rows import Rows
 from ..interface.signature import Signature
+from ..lazy import lazy_property
 from ..passes.graph.caches.in_place import VALID, Imports, PositionRows, caches_in_place
 from ..runtime.saved_facts import Facts
 from ..runtime.signature import signature_of
@@ -49,6 +50,12 @@ class CacheProgram:
     rows: Rows
     axes: Mapping[str, int]
     positions: Mapping[str, PositionRows]
+
+    @lazy_property
+    def kept(self) -> dict[int, str]:
+        """The caches by the numbers of the outputs that are their next values."""
+        infos = self.model.get_inputs()
+        return {info.state: info.name for info in infos if info.state is not None}
 
     def inputs_after(self, past: int) -> dict[str, np.ndarray]:
         """Returns the inputs that follow from the number of rows of the past."""

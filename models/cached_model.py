@@ -228,23 +228,29 @@ class CacheSession:
 
     def _compute(self, program: CacheProgram, feed: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """Runs a program, which changes the caches, and returns the other outputs."""
-        model = program.model
-        infos = model.get_inputs()
-        kept = {info.state: info.name for info in infos if info.state is not None}
+        model, kept = program.model, program.kept
+        inputs = [feed[info.name] for info in model.get_inputs()]
+        model.expect_indices(inputs)
         outputs = [
             self._state[kept[o]] if o in kept else np.empty(info.shape, info.dtype)
             for o, info in enumerate(model.get_outputs())
         ]
-        model.run_into(outputs, feed)
+        model.compute_apart(inputs, outputs)
         return [array for o, array in enumerate(outputs) if o not in kept]
 
     def _commit(self, rows: Rows) -> None:
         """Moves the new rows behind the past ones."""
         if self.length != rows.past:
+            parts = {
+                axis: (
+                    self._part(axis, self.length, self.length + rows.new),
+                    self._part(axis, rows.past, rows.total),
+                )
+                for axis in set(self._axes.values())
+            }
             for name, array in self._state.items():
-                axis = self._axes[name]
-                made = array[self._part(axis, rows.past, rows.total)]
-                array[self._part(axis, self.length, self.length + rows.new)] = made
+                place, made = parts[self._axes[name]]
+                array[place] = array[made]
         self.length += rows.new
 
     @staticmethod

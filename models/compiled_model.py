@@ -56,7 +56,7 @@ class CompiledModel:
         self._signature = signature.visible
         self._outputs = signature
         """The signature of the program, which may have more outputs than a caller sees."""
-        self._writes_directly = signature.is_direct
+        self._in_place = _in_place(program, signature)
         self._random = RandomState() if signature.is_random else None
         self._times = dict(times)
         self._sizes = dict(sizes or {})
@@ -110,15 +110,22 @@ class CompiledModel:
     def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
         """Does the work of `run_into` for inputs as `Signature.arrays` returns them."""
         memory = destinations(self._signature, outputs)
-        program = self._program
-        if self._writes_directly and isinstance(program, InPlaceProgram):
+        if self._in_place is not None:
             expect_own_memory(self._signature, memory, inputs)
-            every = self._outputs.with_hidden(memory)
-            program.run_into(self._given(inputs), every)
-            self._outputs.expect_valid(every)
+        self.compute_apart(inputs, memory)
+
+    def compute_apart(self, inputs: Sequence[np.ndarray], memory: Sequence[np.ndarray]) -> None:
+        """
+        Does the work of `compute_into` for memory in the order of the outputs, which fits them and
+        is apart from other memory. It checks neither.
+        """
+        if self._in_place is None:
+            found = self._signature.results(self.computed(inputs))
+            copy_results(self._signature, found, memory)
             return
-        found = self._signature.results(self.computed(inputs))
-        copy_results(self._signature, found, memory)
+        every = self._outputs.with_hidden(memory)
+        self._in_place.run_into(self._given(inputs), every)
+        self._outputs.expect_valid(every)
 
     def run_reporting(
         self,
@@ -144,14 +151,20 @@ class CompiledModel:
                 complete(names[number])
 
         # other programs report memory of their own, or their parts
-        is_direct = self._writes_directly and isinstance(self._program, InPlaceProgram)
-        with listening(tell) if is_direct else nullcontext():
+        with nullcontext() if self._in_place is None else listening(tell):
             self.compute_into(inputs, outputs)
         for name in waiting:
             complete(name)
 
+    def expect_indices(self, inputs: Sequence[np.ndarray]) -> None:
+        """Raises InputError if an index in inputs of the right shapes is out of range."""
+        self._signature.expect_indices(inputs)
+
     def for_inputs(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
-        """Returns the model for inputs of these shapes, in their order."""
+        """
+        Returns the model for inputs of these shapes, in their order. Raises InputError if an index
+        in them is out of its range, which may follow from the shapes.
+        """
         return self
 
     def session(self, state: Mapping[str, object] | None = None) -> Session:
@@ -291,6 +304,11 @@ class CompiledModel:
         from ..runtime.stage_files import write_stages
 
         return write_stages(self.stages, self.backend, Path(directory))
+
+
+def _in_place(program: Program, signature: Signature) -> InPlaceProgram | None:
+    """Returns a program that can write its outputs exactly as a caller sees them."""
+    return program if signature.is_direct and isinstance(program, InPlaceProgram) else None
 
 
 def _listed(infos: Sequence[TensorInfo], most: int = 4) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +23,8 @@ class StatefulModel(Protocol):
     def for_inputs(self, inputs: Sequence[np.ndarray]) -> StatefulModel: ...
 
     def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None: ...
+
+    def compute_apart(self, inputs: Sequence[np.ndarray], memory: Sequence[np.ndarray]) -> None: ...
 
 
 class Session:
@@ -45,6 +47,7 @@ class Session:
                 'as glow.compile(..., states={"past": "present"})'
             )
         self._states = {inputs[i].name: o for i, o in kept.items()}
+        self._kept = {o: name for name, o in self._states.items()}
         self._all = Signature(tuple(inputs), tuple(outputs))
         self._rest = Signature(
             tuple(info for i, info in enumerate(inputs) if i not in kept),
@@ -92,25 +95,22 @@ class Session:
         outputs = [
             np.empty(info.shape, info.dtype)
             for o, info in enumerate(model.get_outputs())
-            if o not in self._states.values()
+            if o not in self._kept
         ]
-        self._compute(model, arrays, outputs)
+        model.compute_apart(arrays, self._with_states(outputs))
         return [outputs[o] for o in wanted]
 
     def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
         """Runs the model as `CompiledModel.run_into` does, without states."""
         memory = destinations(self._rest, outputs)
         arrays = self._arrays(input_feed)
-        self._compute(self._model.for_inputs(arrays), arrays, memory)
+        self._model.for_inputs(arrays).compute_into(arrays, self._with_states(memory))
 
-    def _compute(
-        self, model: StatefulModel, arrays: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
-    ) -> None:
-        rest = iter(outputs)
-        names = {o: name for name, o in self._states.items()}
+    def _with_states(self, outputs: Iterable[np.ndarray]) -> list[np.ndarray]:
+        """Returns memory for all outputs, given that for those that are no states."""
+        rest, kept = iter(outputs), self._kept
         count = len(self._all.outputs)
-        every = [self._state[names[o]] if o in names else next(rest) for o in range(count)]
-        model.compute_into(arrays, every)
+        return [self._state[kept[o]] if o in kept else next(rest) for o in range(count)]
 
     def _arrays(self, feed: Mapping[str, object]) -> list[np.ndarray]:
         """Returns all inputs in order. Makes states that are still missing."""

@@ -252,7 +252,7 @@ class SymbolicModel(SpecializedModel):
     ) -> list[np.ndarray]:
         """Returns the results of the program for the inputs' own sizes."""
         model = self._specialized(sizes, inputs)
-        model._signature.expect_indices(inputs)
+        model.expect_indices(inputs)
         return model.computed(self._program_inputs(sizes, inputs))
 
     def _program_inputs(
@@ -286,7 +286,9 @@ class SymbolicModel(SpecializedModel):
 
     def for_inputs(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
         """Returns the specialization for inputs, compiled now unless it is there."""
-        return self._specialized(self._bound_sizes(inputs), inputs)
+        model = self._specialized(self._bound_sizes(inputs), inputs)
+        model.expect_indices(inputs)
+        return model
 
     def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
         sizes = self._bound_sizes(inputs)
@@ -294,7 +296,7 @@ class SymbolicModel(SpecializedModel):
             super().compute_into(inputs, outputs)
             return
         model = self._specialized(sizes, inputs)
-        model._signature.expect_indices(inputs)
+        model.expect_indices(inputs)
         model.compute_into(inputs, outputs)
 
     def _specialized(self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]) -> CompiledModel:

@@ -1,10 +1,10 @@
 """
 Loops over rows whose number is known at run time only.
 
-A loop runs over exactly its rows: over full tiles, and then over smaller ones, the last two of which
-are about as large as each other. Where vectors run
-along rows, the last vector may go beyond them, though not beyond the memory of the largest number.
-What it writes there is as meaningless as before.
+A loop runs over exactly its rows: over full tiles, and then over smaller ones, the last two of
+which are about as large as each other. Where vectors run along rows, the last vector may go beyond
+them, though not beyond the memory of the largest number. What it writes there is as meaningless as
+before.
 """
 
 from __future__ import annotations

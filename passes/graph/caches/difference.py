@@ -19,12 +19,16 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ....errors import UnsupportedError
+from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.constant import ConstantOp
-from ....glow_dialects.glow.shape import SliceOp
-from ....glow_dialects.operator import shape_of
+from ....glow_dialects.glow.shape import BroadcastOp, SliceOp
+from ....glow_dialects.operator import element_of, shape_of
 from ....interface.cache_rows import Rows
-from ....semantics.arrays import constant_array
+from ....semantics.arrays import constant_array, make_constant
+from ....semantics.registry import evaluate
 from ...visited_operation import each
+from ..fold_constants import is_foldable, known_array
+from ..rewriting import erase_if_dead, is_constant, replace_node
 
 
 @dataclass(frozen=True)
@@ -63,10 +67,35 @@ class Difference:
         self.main = main_of(larger)
         self.rows = rows
         self._other: dict[SSAValue, SSAValue] = {}
-        for op, other in corresponding(self.main, main_of(smaller)):
+        pairs = list(corresponding(self.main, main_of(smaller)))
+        for op, other in pairs:
             self._other.update(zip(op.results, other.results, strict=True))
+        for op, other in pairs:
+            self._fold_rows(op, other)
         blocks = (self.main.body.block, main_of(smaller).body.block)
         self._other.update(zip(blocks[0].args, blocks[1].args, strict=True))
+
+    def _fold_rows(self, op: Operation, other: Operation) -> None:
+        """
+        Replaces two corresponding nodes with rows by constants if they follow from constants, such
+        as a mask of new rows by all rows, which is too large to be folded by the import.
+        """
+        if not isinstance(op, Node) or not isinstance(other, Node) or isinstance(op, BroadcastOp):
+            return
+        if len(op.results) != 1 or op.results[0].type == other.results[0].type:
+            return
+        both = op, other
+        if not all(is_foldable(o) and all(map(is_constant, o.operands)) for o in both):
+            return
+        found: list[SSAValue] = []
+        for node in both:
+            (array,) = evaluate(node.call, [known_array(v) for v in node.operands])
+            made = make_constant(array, element=element_of(node.results[0].type))
+            operands = list(node.operands)
+            found.append(made.results[0])
+            replace_node(node, [made], made.results[0])
+            erase_if_dead(operands)
+        self._other[found[0]] = found[1]
 
     def row_axis(self, value: SSAValue) -> RowAxis | None:
         """Returns the dimension that has rows; None if there is none. Raises UnsupportedError."""

@@ -56,6 +56,18 @@ def test_steps_equal_those_of_onnxruntime(masked: bool, rng: np.random.Generator
     assert session.length == 16
 
 
+def test_long_prompts(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch):
+    """The import does not fold large masks, such as those of 100 tokens by 1,024."""
+    monkeypatch.setattr("glow.frontend.onnx.builder.FOLD_ELEMENTS", 100)
+    network = small_decoder(rng, masked=True)
+    session = _compiled(network, buckets=[40]).session()
+    ids, seen = rng.integers(0, VOCABULARY, (1, 24)), np.ones((1, 24), np.int64)
+    feed = {"ids": ids, "attention_mask": seen, **no_past(network)}
+    (want, *_) = _reference(network).run(None, feed)
+    found = [session(ids[:, a:b], seen[:, :b])[0] for a, b in ((0, 17), (17, 18), (18, 24))]
+    _expect_close(np.concatenate(found, 1), want)
+
+
 def test_programs_come_from_the_cache(
     rng: np.random.Generator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -163,6 +175,8 @@ def test_errors_name_what_is_wrong(rng: np.random.Generator):
     with pytest.raises(glow.InputError, match="symbol total is 4: expected 3"):
         session(ids, np.ones((1, 4), np.int64))
     session(ids, np.ones((1, 3), np.int64))
+    with pytest.raises(glow.InputError, match=f"found {VOCABULARY} at"):
+        session(ids + VOCABULARY, np.ones((1, 6), np.int64))
     with pytest.raises(glow.InputError, match="symbol 'past' is 9, and its largest bucket is 8"):
         session(np.zeros((1, 6), np.int64), np.ones((1, 9), np.int64))
     with pytest.raises(glow.InputError, match="the session has sizes"):

@@ -206,6 +206,31 @@ def test_states_of_a_model_with_symbols(rng: np.random.Generator):
     np.testing.assert_array_equal(again.session()(inputs[0, 0])[0], found[0][0])
 
 
+def test_indices_of_a_session_are_checked(rng: np.random.Generator):
+    """The shapes of a call decide in which range indices are."""
+    network = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        taken (int64[n] at, float[rows, 4] table, float[4] h) => (float[n, 4] y, float[4] next) {
+          row = Gather(table, at)
+          y = Add(row, h)
+          next = Add(h, h)
+        }
+    """)
+    model = glow.compile(network.SerializeToString(), states={"h": "next"})
+    session = model.session({"h": np.ones(4, np.float32)})
+    table = rng.standard_normal((5, 4)).astype(np.float32)
+    at, y = np.array([1, -5, 4]), np.empty((3, 4), np.float32)
+    np.testing.assert_array_equal(session(at, table)[0], table[at] + 1)
+    message = "expected indices in -5 to 4, found 5 at"
+    with pytest.raises(glow.InputError, match=message):
+        session(at + 1, table)
+    with pytest.raises(glow.InputError, match=message):
+        session.run_into([y], {"at": at + 1, "table": table})
+    # nothing has changed
+    session.run_into([y], {"at": at, "table": table})
+    np.testing.assert_array_equal(y, table[at] + 2)
+
+
 def test_a_model_without_states_has_no_sessions():
     with pytest.raises(glow.GlowError, match="has no states"):
         glow.compile(graph(), "interpreter").session()
