@@ -138,7 +138,10 @@ def _distances(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Map
     for number, access in enumerate(nest.reduced_reads):
         size = element_bytes(access.element)
         far = (access.buffer.high - access.buffer.low) * size > prefetched_bytes(machine)
-        follows = access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width
+        # vectors may leave out a part of each line
+        apart = max(width, LINE_BYTES // size)
+        next_part = access.stride(nest.reduced[-1])
+        follows = access.stride(vector) == 1 and next_part in range(width, apart + 1)
         strides = (access.stride(d) for d in schedule.tile if d is not vector)
         run = width * nest.reduced[-1].size
         shared = any(isinstance(s, int) and 0 < abs(s) < run for s in strides)
