@@ -191,9 +191,7 @@ class _Rules:
         one_row = prod(shape_of(x.type)[:-1]) == 1
         if not transposed and columns < (_FEW_VECTORS if one_row else 1) * self.lanes:
             return None
-        # with one row, each vector of a panel is a sum of its own
-        vectors = TIMINGS.independent_sums if one_row else self.machine.panel_vectors
-        width = panel_width(columns, self.lanes, vectors)
+        width = panel_width(columns, self.lanes, self.machine.panel_vectors)
         value, t = source.value, source.result.type
 
         def panels() -> np.ndarray:

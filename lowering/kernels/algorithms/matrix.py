@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ....glow_dialects.elements import compute_type, element_bytes
@@ -89,6 +90,14 @@ def _by_panels(k: Kernel, x: View, weights: View, columns: int) -> None:
     _, inner, width = weights.shape
 
     def visit(rows: Rows) -> None:
+        if rows.row.size == 1 and rows.row.limit is None:
+            whole, rest = divmod(columns, width)
+            if whole:
+                p = Dim("p", whole)
+                _panel(k, x, weights, rows, p, width, [p])
+            if rest:
+                _panel(k, x, weights, rows, whole, rest)
+            return
         for p, column in each_panel(k, columns, width):
             _panel(k, x, weights, rows, p, column.size)
 
@@ -96,17 +105,26 @@ def _by_panels(k: Kernel, x: View, weights: View, columns: int) -> None:
     for_rows(k, x.rank - 1, [x], together, visit)
 
 
-def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Index, columns: int) -> None:
+def _panel(
+    k: Kernel,
+    x: View,
+    weights: View,
+    rows: Rows,
+    p: Index,
+    columns: int,
+    panels: Sequence[Dim] = (),
+) -> None:
     """Computes the products of some rows with the first columns of a panel."""
     if not finishes_apart(k.epilogue.body):
-        dims, terms, products, place = _product(k, x, weights, rows, p, columns)
+        dims, terms, products, place = _product(k, x, weights, rows, p, columns, panels)
         k.reduce(dims, terms, products, place)
         return
-    together = rows_finished_together()
-    sums = k.scratch((min(together, rows.row.size), columns), compute_type(k.element))
+    together = min(rows_finished_together(), rows.row.size)
+    shape = (together, *(d.size for d in panels), columns)
+    sums = k.scratch(shape, compute_type(k.element))
 
     def visit(few: Rows) -> None:
-        dims, terms, products, place = _product(k, x, weights, few, p, columns)
+        dims, terms, products, place = _product(k, x, weights, few, p, columns, panels)
         k.map(dims, sums[dims], (), X, terms, products)
         k.finish(dims, place, [sums[dims]])
 
@@ -114,14 +132,20 @@ def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Index, columns: int
 
 
 def _product(
-    k: Kernel, x: View, weights: View, rows: Rows, p: Index, columns: int
+    k: Kernel,
+    x: View,
+    weights: View,
+    rows: Rows,
+    p: Index,
+    columns: int,
+    panels: Sequence[Dim],
 ) -> tuple[list[Dim], list[Dim], Reduction, list[Index]]:
     """Returns the loop variables, the reduced ones, the reduction, and the place of its results."""
     _, inner, width = weights.shape
     j, t = Dim("j", columns), Dim("t", inner)
     element = compute_type(k.element)
     products = total(Combine.ADD, element, x[[*rows.place, t]], weights[[p, t, j]])
-    return [rows.row, j], [t], products, [*rows.place, affine(p) * width + j]
+    return [rows.row, *panels, j], [t], products, [*rows.place, affine(p) * width + j]
 
 
 def swapped(view: View) -> View:
