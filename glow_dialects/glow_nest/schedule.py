@@ -101,6 +101,10 @@ class VectorSchedule(Schedule):
         """
         return False
 
+    def spreads(self, dim: Dim) -> bool:
+        """Returns whether the elements of a tile are as far from each other as possible."""
+        return False
+
     @property
     def fastest(self) -> Dim | None:
         """The loop along which points of a tile that come one after the other differ first."""
@@ -173,12 +177,20 @@ class Reduce(Reducing):
     """
     row_lanes: int = 1
     """The number of lanes of these vectors; it divides the tile."""
+    spread: Dim | None = None
+    """
+    The parallel loop of which a tile has one element of each of as many equal parts as it has
+    elements. So tiles that come one after the other read as many streams of memory.
+    """
 
     def tiles(self, dim: Dim) -> int:
         return self.tile.get(dim, 1)
 
     def ends_smaller(self, dim: Dim) -> bool:
         return dim not in (self.vector, self.rows)
+
+    def spreads(self, dim: Dim) -> bool:
+        return dim is self.spread
 
     @property
     def finishing(self) -> VectorSchedule:

@@ -45,6 +45,7 @@ def verify_schedule(nest: Nest, schedule: Schedule) -> None:
         _verify_reducing(nest, schedule)
     if isinstance(schedule, Reduce):
         _verify_rows(nest, schedule)
+        _verify_spread(nest, schedule)
     if isinstance(schedule, RegisterTile):
         _verify_register_tile(nest, schedule)
     if isinstance(schedule, RegisterTranspose):
@@ -313,6 +314,23 @@ def _verify_rows(nest: Nest, schedule: Reduce) -> None:
         raise VerifyException(
             f"expected vectors over a loop of the reduction, and results that are contiguous along "
             f"{rows.name}"
+        )
+
+
+def _verify_spread(nest: Nest, schedule: Reduce) -> None:
+    """Checks that tiles whose elements are far apart cover a parallel loop."""
+    dim = schedule.spread
+    if dim is None:
+        return
+    if dim not in nest.parallel or dim in (schedule.vector, schedule.rows) or dim.limit:
+        raise VerifyException(
+            f"expected a tile to be spread over a parallel loop without a limit, along which "
+            f"neither vectors nor rows run, found {dim.name}"
+        )
+    if dim.size % schedule.tiles(dim):
+        raise VerifyException(
+            f"expected a tile that divides the {dim.size} elements of {dim.name}, over which it is "
+            f"spread, found {schedule.tiles(dim)}"
         )
 
 

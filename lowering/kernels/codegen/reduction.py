@@ -283,7 +283,8 @@ class TileReduction:
         self, tile: Tile, access: Access, points: Sequence[Point], distance: int
     ) -> None:
         """Prefetches what lies `distance` elements behind what the points of a tile read."""
-        for offset in sorted({offset_of(access, point) for point in points}):
+        line = LINE_BYTES // element_bytes(access.element)
+        for offset in _apart({offset_of(access, point) for point in points}, line):
             tile.memory.prefetch(access, tile.places[access], offset + distance)
 
 
@@ -303,10 +304,14 @@ def _lines(offsets: Iterable[int], line: int) -> Iterator[int]:
     last one stays: a row may begin anywhere in a line, and so ends in one more.
     """
     *rest, end = sorted(offsets)
+    yield from (o for o in _apart(rest, line) if o != end)
+    yield end
+
+
+def _apart(offsets: Iterable[int], line: int) -> Iterator[int]:
+    """Yields offsets in ascending order, without those less than a line behind the one before."""
     last: int | None = None
-    for offset in rest:
+    for offset in sorted(offsets):
         if last is None or offset >= last + line:
             yield offset
             last = offset
-    if last != end:
-        yield end

@@ -38,6 +38,7 @@ from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from .amx_tile import TilePlan, filter_bytes
 from .register_tile import Roles, prefetches_pixels, roles_of
+from .streams import stream_distances
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def with_prefetches(
         case RegisterTile():
             return _of_register_tile(nest, schedule, machine, panel)
         case Reduce():
-            distance = _distances(nest, schedule, machine)
+            distance = stream_distances(nest, schedule, machine)
             steps = _steps_ahead(nest, schedule, machine)
             return replace(
                 schedule, prefetch_distance=distance, prefetch_steps=steps, prefetch_lines=panel
@@ -122,32 +123,6 @@ def _steps_ahead(nest: Nest, schedule: Reduce, machine: MachineDescription) -> M
     row_bytes = schedule.step(vector) * sum(rows.values())
     ahead = {b: min(TIMINGS.rows_ahead, machine.l1_bytes // 2 // row_bytes) for b in rows}
     return {n: ahead[a.buffer] for n, a in chosen.items() if ahead.get(a.buffer)}
-
-
-def _distances(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:
-    """
-    Returns the distances for large arrays of which each step of the reduction reads the next part,
-    as of packed weights: they come from a far cache. Reads are left out where points of a tile read
-    what others read in their next steps, as neighbouring windows of an image do.
-    """
-    vector = schedule.vector
-    if vector is None or vector in nest.reduced or not nest.reduced:
-        return {}
-    width = schedule.step(vector)
-    found: dict[int, int] = {}
-    for number, access in enumerate(nest.reduced_reads):
-        size = element_bytes(access.element)
-        far = (access.buffer.high - access.buffer.low) * size > prefetched_bytes(machine)
-        # vectors may leave out a part of each line
-        apart = max(width, LINE_BYTES // size)
-        next_part = access.stride(nest.reduced[-1])
-        follows = access.stride(vector) == 1 and next_part in range(width, apart + 1)
-        strides = (access.stride(d) for d in schedule.tile if d is not vector)
-        run = width * nest.reduced[-1].size
-        shared = any(isinstance(s, int) and 0 < abs(s) < run for s in strides)
-        if far and follows and not shared:
-            found[number] = TIMINGS.stream_prefetch_bytes // size
-    return found
 
 
 def _of_register_tile(

@@ -30,6 +30,7 @@ from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
+from .streams import spread
 from .windows import Window, window_of
 
 
@@ -205,7 +206,7 @@ class CostModel:
     def schedule(self, best: Candidate) -> Reduce:
         nest, (rows, row_lanes) = self.nest, self.rows(best)
         window = self._window(best.vector)
-        return Reduce(
+        schedule = Reduce(
             order=nest.parallel,
             reduced=_reduction_order(nest, best.vector),
             vector=best.vector,
@@ -215,6 +216,7 @@ class CostModel:
             rows=rows,
             row_lanes=row_lanes,
         )
+        return spread(nest, schedule, self.machine)
 
     def candidates(self) -> Iterator[Candidate]:
         yield Candidate(None, 1, {})

@@ -40,7 +40,9 @@ class TileSpan:
     """The end, relative to `start`; the last tile may begin before it and end after it."""
     step: int
     tile: range | None = None
-    """For dimensions with parts: the elements of a tile, from its start."""
+    """
+    For dimensions with parts, or whose tiles are spread: the elements of a tile, from its start.
+    """
     clamp: int | None = None
     """The place to which the last tile is moved back, if it would end after the dimension."""
     revisited: int | None = None
@@ -64,6 +66,9 @@ def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[TileSpan]:
         return [TileSpan(0, 1, 1, range(i, i + tile)) for i, tile in starts]
     if parts:
         return [TileSpan(p.start, p.stop - p.start, p.tile, range(p.tile)) for p in parts]
+    if schedule.spreads(dim):
+        apart = dim.size // schedule.tiles(dim)
+        return [TileSpan(0, apart, 1, range(0, dim.size, apart))]
     step = schedule.step(dim)
     full, last = dim.size // step * step, dim.size - step
     if full == dim.size:

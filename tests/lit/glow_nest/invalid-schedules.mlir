@@ -64,6 +64,20 @@ glow_nest.kernel @rows(%y: memref<8xf32>, %x: memref<8x4xf32>) {
 
 // -----
 
+glow_nest.kernel @spread(%y: memref<9x8xf32>, %x: memref<4x8xf32>, %w: memref<9x4xf32>) {
+  glow_nest.nest parallel(i: 9, j: 8) reduce(k: 4) add f32 of(%x[8 * k + j], %w[4 * i + k]) writes(%y[8 * i + j]) schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [k], tile = {i: 4}, spread = i>
+}
+// CHECK: expected a tile that divides the 9 elements of i, over which it is spread, found 4
+
+// -----
+
+glow_nest.kernel @spread_vectors(%y: memref<16xf32>, %x: memref<4x16xf32>) {
+  glow_nest.nest parallel(j: 16) reduce(k: 4) add f32 of(%x[16 * k + j]) writes(%y[j]) schedule<reduce, order = [j], vector = j, lanes = 8, reduced = [k], tile = {j: 2}, spread = j>
+}
+// CHECK: expected a tile to be spread over a parallel loop without a limit, along which neither vectors nor rows run, found j
+
+// -----
+
 glow_nest.kernel @copy(%y: memref<8x8xf32>, %x: memref<8x8xf32>) {
   glow_nest.nest parallel(i: 8, j: 8) reads(%x[8 * j + i]) writes(%y[8 * i + j]) raw schedule<register_transpose, order = [j, i], vector = i, lanes = 8, turned = j>
 }

@@ -1,7 +1,8 @@
 // RUN: glow-opt %s --schedule-nests --generate-loops --split-input-file | filecheck %s
 // RUN: glow-opt %s --schedule-nests --divide-nests="threads=2" --split-input-file | filecheck %s --check-prefix=TWO
 
-// A loop over rows has full tiles, and smaller ones for the rows that are left. The reduction of a row has all terms.
+// A loop over rows has full tiles, and smaller ones for the rows that are left: the last two are about as large as
+// each other. The reduction of a row has all terms.
 
 builtin.module attributes {glow.machine = #glow.machine<vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
   glow_nest.kernel @product(%y: memref<100x16xf32>, %x: memref<100x30xf32>, %w: memref<30x16xf32>, %rows: memref<i64>) rows {
@@ -16,11 +17,20 @@ builtin.module attributes {glow.machine = #glow.machine<vector_bits = 256, vecto
 // CHECK-NEXT:    %[[COUNT:.*]] = arith.minsi %[[LOW]], %{{.*}} : index
 // CHECK:         %[[TILES:.*]] = arith.divui %{{.*}}, %[[SIX:.*]] : index
 // CHECK-NEXT:    %[[FULL:.*]] = arith.muli %[[TILES]], %[[SIX]] : index
-// CHECK-NEXT:    %[[STOP:.*]] = arith.addi %[[ZERO]], %[[FULL]] : index
-// CHECK-NEXT:    scf.for %{{.*}} = %[[ZERO]] to %[[STOP]] step %[[SIX]] {
-// CHECK:         scf.for %{{.*}} = %[[STOP]] to %[[NEXT:.*]] step %[[THREE:.*]] {
-// CHECK:         scf.for %{{.*}} = %[[NEXT]] to %[[COUNT]] step %{{.*}} {
-// CHECK-NOT:     scf.for %{{.*}} = %{{.*}} to %[[COUNT]]
+// CHECK-NEXT:    %[[REST:.*]] = arith.subi %{{.*}}, %[[FULL]] : index
+// CHECK:         %[[LAST:.*]] = arith.addi %[[REST]], %{{.*}} : index
+// CHECK:         %[[FITS:.*]] = arith.cmpi sle, %[[LAST]], %[[SIX]] : index
+// CHECK-NEXT:    %[[LARGER:.*]] = arith.select %[[FITS]], %[[LAST]], %{{.*}} : index
+// CHECK-NEXT:    %[[SMALLER:.*]] = arith.subi %[[LAST]], %[[LARGER]] : index
+// CHECK:         scf.for %{{.*}} = %[[ZERO]] to %[[STOP:.*]] step %[[SIX]] {
+// CHECK:         arith.cmpi eq, %[[LARGER]], %[[FIVE:.*]] : index
+// CHECK:         arith.cmpi eq, %[[SMALLER]], %[[FIVE]] : index
+// CHECK:         scf.for %{{.*}} = %[[STOP]] to %{{.*}} step %[[FIVE]] {
+// CHECK-COUNT-4: arith.cmpi eq, %[[LARGER]], %{{.*}} : index
+// CHECK-NEXT:    arith.select
+// CHECK-NEXT:    arith.addi
+// CHECK-NEXT:    arith.cmpi eq, %[[SMALLER]], %{{.*}} : index
+// CHECK-NOT:     arith.cmpi eq
 // CHECK:         func.return
 
 // TWO-LABEL: @product(

@@ -65,7 +65,7 @@ func.func @few_columns(%x: tensor<3x1xf32>, %y: tensor<1x1xf32>) -> (tensor<3x1x
 
 // -----
 
-// For a single row: a fully connected layer stays, a matrix gets wide panels.
+// For a single row: a fully connected layer stays.
 func.func @one_row(%x: tensor<1x1xf32>) -> (tensor<1x2xf32>, tensor<1x5xf32>) {
   %w = glow.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
   %b = glow.constant dense<[5.0, 6.0]> : tensor<2xf32>
@@ -79,8 +79,8 @@ func.func @one_row(%x: tensor<1x1xf32>) -> (tensor<1x2xf32>, tensor<1x5xf32>) {
 // CHECK-NEXT:  %w = glow.constant dense<{{\[\[}}1.000000e+00], [2.000000e+00]]> : tensor<2x1xf32>
 // CHECK-NEXT:  %b = glow.constant dense<[5.000000e+00, 6.000000e+00]> : tensor<2xf32>
 // CHECK-NEXT:  %r = glow.fully_connected %x, %w, %b : (tensor<1x1xf32>, tensor<2x1xf32>, tensor<2xf32>) -> tensor<1x2xf32>
-// CHECK-NEXT:  %s = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00, 5.000000e+00, 0.000000e+00]]]> : tensor<1x1x6xf32>
-// CHECK-NEXT:  %s_1 = glow_cpu.packed_matmul %x, %s columns 5 : (tensor<1x1xf32>, tensor<1x1x6xf32>) -> tensor<1x5xf32>
+// CHECK-NEXT:  %s = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]], {{\[\[}}5.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00]]]> : tensor<2x1x4xf32>
+// CHECK-NEXT:  %s_1 = glow_cpu.packed_matmul %x, %s columns 5 : (tensor<1x1xf32>, tensor<2x1x4xf32>) -> tensor<1x5xf32>
 // CHECK-NEXT:  func.return %r, %s_1 : tensor<1x2xf32>, tensor<1x5xf32>
 
 // -----

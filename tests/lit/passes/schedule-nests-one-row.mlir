@@ -1,21 +1,45 @@
-// RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16" --build-nests --split-reductions --schedule-nests | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16 l2-bytes=524288" --build-nests --schedule-nests | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16 l2-bytes=524288" --build-nests --schedule-nests | glow-opt --print-op-generic | glow-opt | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16 l2-bytes=524288" --build-nests --schedule-nests --generate-loops | filecheck %s --check-prefix=LOOPS
 
-// One row meets weights: each step reads a whole row of a panel, because a vector that one sum needs
-// takes no register for itself, and prefetches what follows 256 elements later.
-
-// CHECK: glow_nest.kernel @k_packed_matmul
-// CHECK: schedule<reduce, order = [part, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 256}, tile = {j: 8}>
-
-// Two rows share the vectors, which stay in registers.
+// One row meets several panels at a time, which come from far: six streams, each of which goes on in the next tile.
+// A vector that one sum needs takes no register for itself. Each step prefetches what follows 256 elements later.
 
 // CHECK: glow_nest.kernel @k_packed_matmul
-// CHECK: schedule<reduce, order = [part, i, j], vector = j, lanes = 8, reduced = [t], tile = {j: 4, i: 2}>
+// CHECK: schedule<reduce, order = [p, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 256}, tile = {j: 2, p: 6}, spread = p>
+
+// The second panel of a tile is four panels behind the first one. Of each line, one vector prefetches.
+
+// LOOPS: func.func private @k_packed_matmul
+// LOOPS: %[[APART:.*]] = arith.constant 32768 : index
+// LOOPS: arith.addi %{{.*}}, %[[APART]] : index
+// LOOPS-COUNT-6: glow_vec.prefetch
+// LOOPS-NOT: glow_vec.prefetch
+// LOOPS: func.func private @k_packed_matmul
+
+// A tile that does not divide the panels becomes smaller: three of 27 panels.
+
+// CHECK: glow_nest.kernel @k_packed_matmul
+// CHECK: tile = {j: 2, p: 3}, spread = p>
+
+// Weights that stay near are no streams. Two rows share vectors, which stay in registers.
+
+// CHECK: glow_nest.kernel @k_packed_matmul
+// CHECK: schedule<reduce, order = [p, j], vector = j, lanes = 8, reduced = [t], tile = {j: 2, p: 6}>
+// CHECK: glow_nest.kernel @k_packed_matmul
+// CHECK: schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 256}, tile = {j: 2, i: 2}>
 
 func.func @main(%x: memref<1x512xf32> {glow.name = "x", glow.qualifier = "in"}, %v: memref<2x512xf32> {glow.name = "v", glow.qualifier = "in"},
-    %y: memref<1x128xf32> {glow.name = "y", glow.qualifier = "out"}, %z: memref<2x128xf32> {glow.name = "z", glow.qualifier = "out"})
-    attributes {glow.arena_size = 0 : i64, glow.weights_size = 262144 : i64} {
-  %w = glow_inst.weight dense<0.5> : tensor<2x512x64xf32> {offset = 0 : i64} : memref<2x512x64xf32>
-  glow_inst.packed_matmul @out %y, @in %x, @in %w columns 128 : memref<1x128xf32>, memref<1x512xf32>, memref<2x512x64xf32>
-  glow_inst.packed_matmul @out %z, @in %v, @in %w columns 128 : memref<2x128xf32>, memref<2x512xf32>, memref<2x512x64xf32>
+    %n: memref<1x16xf32> {glow.name = "n", glow.qualifier = "in"},
+    %a: memref<1x384xf32> {glow.name = "a", glow.qualifier = "out"}, %b: memref<1x432xf32> {glow.name = "b", glow.qualifier = "out"},
+    %c: memref<1x384xf32> {glow.name = "c", glow.qualifier = "out"}, %d: memref<2x384xf32> {glow.name = "d", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 1695744 : i64} {
+  %w = glow_inst.weight dense<0.5> : tensor<24x512x16xf32> {offset = 0 : i64} : memref<24x512x16xf32>
+  %u = glow_inst.weight dense<0.5> : tensor<27x512x16xf32> {offset = 786432 : i64} : memref<27x512x16xf32>
+  %s = glow_inst.weight dense<0.5> : tensor<24x16x16xf32> {offset = 1671168 : i64} : memref<24x16x16xf32>
+  glow_inst.packed_matmul @out %a, @in %x, @in %w columns 384 : memref<1x384xf32>, memref<1x512xf32>, memref<24x512x16xf32>
+  glow_inst.packed_matmul @out %b, @in %x, @in %u columns 432 : memref<1x432xf32>, memref<1x512xf32>, memref<27x512x16xf32>
+  glow_inst.packed_matmul @out %c, @in %n, @in %s columns 384 : memref<1x384xf32>, memref<1x16xf32>, memref<24x16x16xf32>
+  glow_inst.packed_matmul @out %d, @in %v, @in %w columns 384 : memref<2x384xf32>, memref<2x512xf32>, memref<24x512x16xf32>
   func.return
 }

@@ -28,6 +28,10 @@ CASES = [
     ((1,), 40, 300, 16, 8),
     ((), 21, 37, 8, 2),
     ((1,), 3, 1, 16, 3),
+    # one row and large weights: a tile has panels that are far apart, if it divides their number
+    ((1,), 300, 27 * 16 + 5, 16, 1),
+    ((1, 1), 300, 24 * 8, 8, 1),
+    ((), 300, 29 * 16, 16, 1),
 ]
 
 

@@ -1,0 +1,74 @@
+"""
+Arrays that a reduction reads from front to back, such as packed weights that few rows meet: they
+come from a far cache or from memory, which is faster if several streams are read at once, each of
+them long. So lines are prefetched some way ahead, and the panels that a tile reads are as far from
+each other as possible: the next tiles go on where these end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ....glow_dialects.costs import prefetched_bytes
+from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.glow_nest.affine import Access
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import Reduce
+from ....glow_dialects.machine import LINE_BYTES, MachineDescription
+from ....glow_dialects.timings import TIMINGS
+
+
+def stream_distances(
+    nest: Nest, schedule: Reduce, machine: MachineDescription
+) -> Mapping[int, int]:
+    """
+    Returns the distances of prefetches for large arrays of which each step of the reduction reads
+    the next part, by the number of the read. Reads are left out where points of a tile read what
+    others read in their next steps, as neighbouring windows of an image do.
+    """
+    vector = schedule.vector
+    if vector is None or vector in nest.reduced or not nest.reduced:
+        return {}
+    found: dict[int, int] = {}
+    for number, access in enumerate(nest.reduced_reads):
+        size = element_bytes(access.element)
+        far = (access.buffer.high - access.buffer.low) * size > prefetched_bytes(machine)
+        part = _part_of_step(nest, access, schedule.step(vector))
+        # a step may leave out the end of a line
+        apart = max(len(part), LINE_BYTES // size)
+        next_part = access.stride(nest.reduced[-1])
+        follows = access.stride(vector) == 1 and next_part in range(len(part), apart + 1)
+        strides = (access.stride(d) for d in schedule.tile if d is not vector)
+        run = len(part) * nest.reduced[-1].size
+        shared = any(isinstance(s, int) and 0 < abs(s) < run for s in strides)
+        begins_line = (access.place.constant - part.start) * size % LINE_BYTES == 0
+        if far and follows and not shared and begins_line:
+            found[number] = TIMINGS.stream_prefetch_bytes // size
+    return found
+
+
+def _part_of_step(nest: Nest, access: Access, width: int) -> range:
+    """
+    Returns the part of a buffer that the reads of a step see which differ from `access` in their
+    first element alone, if each sees `width` elements.
+    """
+    reads = [a for a in nest.reduced_reads if a.buffer is access.buffer]
+    starts = [a.place.constant for a in reads if a.place.terms == access.place.terms]
+    return range(min(starts), max(starts) + width)
+
+
+def spread(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Reduce:
+    """
+    Returns a schedule whose tiles have one element of each of equal parts of a loop, if these are
+    streams. If the tile does not divide the loop, it becomes smaller.
+    """
+    reads = [nest.reduced_reads[number] for number in stream_distances(nest, schedule, machine)]
+    for dim, tile in schedule.tile.items():
+        is_whole = dim not in nest.parallel or dim.size == tile or dim.limit is not None
+        if is_whole or dim in (schedule.vector, schedule.rows):
+            continue
+        count = max(n for n in range(1, tile + 1) if dim.size % n == 0)
+        if count > 1 and any(a.stride(dim) for a in reads):
+            return replace(schedule, tile={**schedule.tile, dim: count}, spread=dim)
+    return schedule
