@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 
 from ....glow_dialects.costs import prefetched_bytes
 from ....glow_dialects.elements import element_bytes
@@ -44,8 +45,16 @@ def stream_distances(
         shared = any(isinstance(s, int) and 0 < abs(s) < run for s in strides)
         begins_line = (access.place.constant - part.start) * size % LINE_BYTES == 0
         if far and follows and not shared and begins_line:
-            found[number] = TIMINGS.stream_prefetch_bytes // size
+            found[number] = _lines_ahead(access, schedule) * (LINE_BYTES // size)
     return found
+
+
+def _lines_ahead(access: Access, schedule: Reduce) -> int:
+    """Returns how many lines ahead each of the streams of a tile is prefetched."""
+    streams = prod(
+        n for d, n in schedule.tile.items() if d is not schedule.vector and access.stride(d)
+    )
+    return max(1, TIMINGS.stream_prefetch_bytes // LINE_BYTES // streams)
 
 
 def _part_of_step(nest: Nest, access: Access, width: int) -> range:

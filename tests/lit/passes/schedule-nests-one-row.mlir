@@ -3,10 +3,10 @@
 // RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16 l2-bytes=524288" --build-nests --schedule-nests --generate-loops | filecheck %s --check-prefix=LOOPS
 
 // One row meets several panels at a time, which come from far: six streams, each of which goes on in the next tile.
-// A vector that one sum needs takes no register for itself. Each step prefetches what follows 256 elements later.
+// A vector that one sum needs takes no register for itself. Each step prefetches what follows 80 elements later, so that the streams together are 2,048 bytes ahead.
 
 // CHECK: glow_nest.kernel @k_packed_matmul
-// CHECK: schedule<reduce, order = [p, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 256}, tile = {j: 2, p: 6}, spread = p>
+// CHECK: schedule<reduce, order = [p, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 80}, tile = {j: 2, p: 6}, spread = p>
 
 // The second panel of a tile is four panels behind the first one. Of each line, one vector prefetches.
 
@@ -27,7 +27,7 @@
 // CHECK: glow_nest.kernel @k_packed_matmul
 // CHECK: schedule<reduce, order = [p, j], vector = j, lanes = 8, reduced = [t], tile = {j: 2, p: 6}>
 // CHECK: glow_nest.kernel @k_packed_matmul
-// CHECK: schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 256}, tile = {j: 2, i: 2}>
+// CHECK: schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 512}, tile = {j: 2, i: 2}>
 
 func.func @main(%x: memref<1x512xf32> {glow.name = "x", glow.qualifier = "in"}, %v: memref<2x512xf32> {glow.name = "v", glow.qualifier = "in"},
     %n: memref<1x16xf32> {glow.name = "n", glow.qualifier = "in"},
