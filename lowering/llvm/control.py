@@ -16,9 +16,10 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ...glow_dialects.elements import offset_of
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
-from .types import convert_type, element_size, failure, i32, index_array, int_attr
+from .types import BRANCH_WEIGHTS, convert_type, element_size, failure, i32, index_array, int_attr
 
 _NSW = {"overflowFlags": int_attr(1, i32)}
+_MOST_WEIGHT = 2**31 - 1
 
 
 def branch(block: Block, target: Block, values: Sequence[SSAValue]) -> None:
@@ -31,13 +32,19 @@ def branch_if(
     condition: SSAValue,
     then: tuple[Block, Sequence[SSAValue]],
     otherwise: tuple[Block, Sequence[SSAValue]],
+    weights: tuple[int, int] | None = None,
 ) -> None:
-    """Ends `block` with a choice between two targets."""
+    """
+    Ends `block` with a choice between two targets. The weights say how often each of them is taken,
+    relative to the other one.
+    """
+    attributes = {} if weights is None else {BRANCH_WEIGHTS: index_array(*weights)}
     block.add_op(
         llvm.CondBrOp.create(
             operands=(condition, *then[1], *otherwise[1]),
             successors=(then[0], otherwise[0]),
             properties={"operandSegmentSizes": index_array(1, len(then[1]), len(otherwise[1]))},
+            attributes=attributes,
         )
     )
 
@@ -115,7 +122,7 @@ def convert_for(op: scf.ForOp, fn: FunctionConverter) -> None:
         fn.convert_ops(op.body.block)
         fn.alias(op.results, _yielded(op.body.block))
     else:
-        _convert_loop(op, fn, guarded=trips is None)
+        _convert_loop(op, fn, trips)
 
 
 def _trip_count(op: scf.ForOp, fn: FunctionConverter) -> int | None:
@@ -132,7 +139,8 @@ def _yielded(block: Block) -> Sequence[SSAValue]:
     return terminator.operands if isinstance(terminator, scf.YieldOp) else ()
 
 
-def _convert_loop(op: scf.ForOp, fn: FunctionConverter, *, guarded: bool) -> None:
+def _convert_loop(op: scf.ForOp, fn: FunctionConverter, trips: int | None) -> None:
+    guarded = trips is None
     induction, *carried = op.body.block.args
     lower, upper, step = fn.values((op.lb, op.ub, op.step))
     initial = fn.values(op.iter_args)
@@ -153,7 +161,9 @@ def _convert_loop(op: scf.ForOp, fn: FunctionConverter, *, guarded: bool) -> Non
     else:
         branch(outer.block, body, [lower, *initial])
     leaving = (exit_block, final if guarded else ())
-    branch_if(inner.block, again, (body, [following, *final]), leaving)
+    # LLVM guesses from the depth of loops which values to keep in registers, unless it knows
+    weights = None if trips is None else (min(trips - 1, _MOST_WEIGHT), 1)
+    branch_if(inner.block, again, (body, [following, *final]), leaving, weights)
     outer.block = exit_block
     fn.define_all(op.results, exit_block.args if guarded else final)
 

@@ -32,6 +32,8 @@ class Names:
         """A register such as `%v3`, or the text of a constant."""
         self.declarations: dict[str, str] = {}
         """Declarations by function name."""
+        self.weights: dict[tuple[int, ...], int] = {}
+        """The numbers of the metadata with the weights of branches."""
         self._types: dict[int, tuple[Attribute, str]] = {}
 
     def type(self, t: Attribute) -> str:
@@ -50,6 +52,10 @@ class Names:
     def declare(self, name: str, result: str, parameters: str) -> None:
         if name not in self.declarations:
             self.declarations[name] = f"declare {result} @{name}({parameters})"
+
+    def profile(self, weights: tuple[int, ...]) -> str:
+        """Returns what follows a branch with these weights."""
+        return f", !prof !{self.weights.setdefault(weights, len(self.weights))}"
 
 
 def translates(*names: str) -> Callable[[F], F]:

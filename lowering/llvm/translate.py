@@ -13,13 +13,14 @@ from typing import IO
 
 from xdsl.context import Context
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.target import Target
 
 from ...errors import CompileError
 from .instructions import TRANSLATORS, Names
 from .text import constant_text, parameter_attributes, type_text
+from .types import BRANCH_WEIGHTS
 
 _LITERALS = {
     "llvm.mlir.poison": "poison",
@@ -65,7 +66,12 @@ def _functions(module: ModuleOp) -> Iterator[llvm.FuncOp]:
 
 def _assemble(bodies: Sequence[str], names: Names, defined: set[str]) -> str:
     declared = [text for name, text in sorted(names.declarations.items()) if name not in defined]
-    return "\n\n".join([*bodies, *(["\n".join(declared)] if declared else [])]) + "\n"
+    weights = [
+        f'!{number} = !{{!"branch_weights", {", ".join(f"i32 {n}" for n in each)}}}'
+        for each, number in names.weights.items()
+    ]
+    parts = [*bodies, *("\n".join(lines) for lines in (declared, weights) if lines)]
+    return "\n\n".join(parts) + "\n"
 
 
 def _definition(function: llvm.FuncOp, names: Names) -> str:
@@ -188,4 +194,6 @@ def _branch_lines(
 
 
 def _choice(op: llvm.CondBrOp, names: Names, then: str, otherwise: str) -> str:
-    return f"br i1 {names.of[op.cond]}, label %{then}, label %{otherwise}"
+    weights = op.attributes.get(BRANCH_WEIGHTS)
+    profile = names.profile(weights.get_values()) if isinstance(weights, DenseArrayBase) else ""
+    return f"br i1 {names.of[op.cond]}, label %{then}, label %{otherwise}{profile}"

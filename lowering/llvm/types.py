@@ -29,6 +29,8 @@ from xdsl.ir import Attribute, Operation
 from ...errors import CompileError
 from ...glow_dialects.identity_cache import cached_by_identity
 
+BRANCH_WEIGHTS = "branch_weights"
+"""How often `llvm.cond_br` takes each of its targets; xDSL has no property for it."""
 PTR = llvm.LLVMPointerType()
 VOID = llvm.LLVMVoidType()
 FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)

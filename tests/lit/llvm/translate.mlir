@@ -31,4 +31,31 @@ llvm.func @loop(%x: !llvm.ptr {llvm.noalias}, %n: i64) {
 // CHECK-NEXT: b2:
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
-// CHECK:      declare <4 x float> @llvm.fma.v4f32(<4 x float>, <4 x float>, <4 x float>)
+
+// Branches tell LLVM how often they are taken; equal weights are one piece of metadata.
+llvm.func @often(%n: i64) {
+  %0 = llvm.mlir.constant(0) : i64
+  %1 = llvm.mlir.constant(1) : i64
+  llvm.br ^first(%0 : i64)
+^first(%i: i64):
+  %next = llvm.add %i, %1 : i64
+  %again = llvm.icmp "slt" %next, %n : i64
+  llvm.cond_br %again, ^first(%next : i64), ^second(%0 : i64) {branch_weights = array<i32: 7, 1>}
+^second(%j: i64):
+  %following = llvm.add %j, %1 : i64
+  %more = llvm.icmp "slt" %following, %n : i64
+  llvm.cond_br %more, ^second(%following : i64), ^third(%0 : i64) {branch_weights = array<i32: 511, 1>}
+^third(%k: i64):
+  %last = llvm.add %k, %1 : i64
+  %most = llvm.icmp "slt" %last, %n : i64
+  llvm.cond_br %most, ^third(%last : i64), ^end {branch_weights = array<i32: 7, 1>}
+^end:
+  llvm.return
+}
+// CHECK-LABEL: define void @often
+// CHECK:       br i1 {{.*}}, label %b1, label %b2, !prof !0
+// CHECK:       br i1 {{.*}}, label %b2, label %b3, !prof !1
+// CHECK:       br i1 {{.*}}, label %b3, label %b4, !prof !0
+// CHECK:       declare <4 x float> @llvm.fma.v4f32(<4 x float>, <4 x float>, <4 x float>)
+// CHECK:       !0 = !{!"branch_weights", i32 7, i32 1}
+// CHECK-NEXT:  !1 = !{!"branch_weights", i32 511, i32 1}

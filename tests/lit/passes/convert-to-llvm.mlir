@@ -35,11 +35,11 @@ func.func @rows(%a: memref<8x16xf32>, %c: memref<8xf32>) {
 // CHECK-NEXT:    llvm.store {{.*}}, [[OUT]]
 // CHECK-NEXT:    llvm.add [[K]], {{%[0-9]+}} overflow<nsw> : i64
 // CHECK-NEXT:    llvm.icmp "slt"
-// CHECK-NEXT:    llvm.cond_br
+// CHECK-NEXT:    llvm.cond_br {{.*}}, ^bb2({{.*}}), ^bb3 {branch_weights = array<i32: 15, 1>}
 
 // -----
 
-// A loop that may run zero times is guarded; one that runs once is not a loop.
+// A loop that may run zero times is guarded; one that runs once is not a loop. Only of known numbers are there weights.
 func.func @guard(%n: index, %x: memref<8xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -58,6 +58,7 @@ func.func @guard(%n: index, %x: memref<8xf32>) {
 // CHECK-LABEL: llvm.func @guard
 // CHECK:         [[G:%[0-9]+]] = llvm.icmp "slt" {{%[0-9]+}}, %n : i64
 // CHECK-NEXT:    llvm.cond_br [[G]], ^bb1({{.*}}), ^bb2
+// CHECK-NOT:     branch_weights
 // CHECK:       ^bb2:
 // CHECK-NEXT:    llvm.store {{.*}}, %x
 // CHECK-NEXT:    llvm.return

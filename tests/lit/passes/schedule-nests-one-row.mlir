@@ -3,7 +3,8 @@
 // RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16 l2-bytes=524288" --build-nests --schedule-nests --generate-loops | filecheck %s --check-prefix=LOOPS
 
 // One row meets several panels at a time, which come from far: six streams, each of which goes on in the next tile.
-// A vector that one sum needs takes no register for itself. Each step prefetches what follows 80 elements later, so that the streams together are 2,048 bytes ahead.
+// A vector that one sum needs takes no register for itself. Each stream is prefetched 80 elements ahead, all of them
+// together 2,048 bytes.
 
 // CHECK: glow_nest.kernel @k_packed_matmul
 // CHECK: schedule<reduce, order = [p, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 80}, tile = {j: 2, p: 6}, spread = p>
