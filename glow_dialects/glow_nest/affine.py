@@ -26,7 +26,8 @@ Stride = int | tuple[int, ...]
 class Limit:
     """
     A bound of a loop that is known at run time: `ceil((factor * rows - start) / granule)` values,
-    at least 0 and at most the size of the loop.
+    at least 0 and at most the size of the loop. With the factor -1, a loop is for few rows: from
+    -2 on, it has a value if there is one row.
     """
 
     factor: int = 1

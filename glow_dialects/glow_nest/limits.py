@@ -31,19 +31,17 @@ def parse_limit(parser: AttrParser) -> Limit | None:
     if not parser.parse_optional_keyword("of"):
         return None
     position = parser.pos
-    factor = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
+    factor = parser.parse_optional_integer(allow_boolean=False)
     if factor is not None:
         parser.parse_punctuation("*")
     numbers = [1 if factor is None else factor]
     of_rest = parser.parse_keyword_in(["rows", "rest"]) == "rest"
     for word, default in (("from", 0), ("by", 1)):
         given = parser.parse_optional_keyword(word) is not None
-        numbers.append(
-            parser.parse_integer(allow_boolean=False, allow_negative=False) if given else default
-        )
+        numbers.append(parser.parse_integer(allow_boolean=False) if given else default)
     factor, start, granule = numbers
-    if factor == 0 or granule == 0:
-        parser.raise_error("expected a factor and a number of rows of at least 1", position)
+    if factor == 0 or granule < 1:
+        parser.raise_error("expected a factor other than 0 and at least 1 row", position)
     opens = parser.parse_optional_keyword("opens") is not None
     return Limit(factor, granule, start, of_rest, opens)
 

@@ -20,7 +20,7 @@ from ..schedules.blocking import (
     rows_finished_together,
     rows_of_panels,
 )
-from .row_blocks import Rows, each_panel, for_rows, in_blocks
+from .row_blocks import Rows, each_panel, for_rows, in_blocks, one_or_several
 
 
 @kernel(MatMulOp, keeps_limits=True)
@@ -90,16 +90,20 @@ def _by_panels(k: Kernel, x: View, weights: View, columns: int) -> None:
     _, inner, width = weights.shape
 
     def visit(rows: Rows) -> None:
-        if rows.row.size == 1 and rows.row.limit is None:
-            whole, rest = divmod(columns, width)
-            if whole:
-                p = Dim("p", whole)
-                _panel(k, x, weights, rows, p, width, [p])
-            if rest:
-                _panel(k, x, weights, rows, whole, rest)
-            return
-        for p, column in each_panel(k, columns, width):
-            _panel(k, x, weights, rows, p, column.size)
+        for part, is_one in one_or_several(k, rows):
+            if is_one:
+                one_row(part)
+                continue
+            for p, column in each_panel(k, columns, width):
+                _panel(k, x, weights, part, p, column.size)
+
+    def one_row(row: Rows) -> None:
+        whole, rest = divmod(columns, width)
+        if whole:
+            p = Dim("p", whole)
+            _panel(k, x, weights, row, p, width, [p])
+        if rest:
+            _panel(k, x, weights, row, whole, rest)
 
     together = rows_of_panels(k.machine, prod(x.shape[:-1]), inner)
     for_rows(k, x.rank - 1, [x], together, visit)

@@ -100,6 +100,22 @@ def in_blocks(k: Kernel, rows: Rows, count: int, visit: Visit) -> None:
         visit(rows.part(blocks * count, rest, after))
 
 
+def one_or_several(k: Kernel, rows: Rows) -> Iterator[tuple[Rows, bool]]:
+    """
+    Yields some rows, and whether they are one. Of the rest of a block, which may be one row, it
+    yields the first row and all rows; a call takes one of these ways.
+    """
+    row, rest = rows.row, Limit(of_rest=True)
+    if row.limit != rest or row.size == 1:
+        yield rows, row.size == 1 and row.limit is None
+        return
+    # 2 - rest and rest - 1 tell whether there is one
+    with k.repeat(Dim("one", 1, replace(rest, factor=-1, start=-2))):
+        yield rows.part(0, 1), True
+    with k.repeat(Dim("several", 1, replace(rest, granule=row.size, start=1))):
+        yield rows, False
+
+
 def each_panel(
     k: Kernel, columns: int, width: int, limit: Limit | None = None
 ) -> Iterator[tuple[Affine, Dim]]:

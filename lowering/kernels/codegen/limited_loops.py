@@ -57,7 +57,7 @@ class RowCount:
         assert limit is not None
         found = self.rest if limit.of_rest else self.rows
         assert found is not None
-        if limit.factor > 1:
+        if limit.factor != 1:
             found = e.binary(arith.MuliOp, found, e.index(limit.factor))
         return e.binary(arith.SubiOp, found, e.index(limit.start)) if limit.start else found
 

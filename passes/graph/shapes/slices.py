@@ -122,7 +122,10 @@ def slice_of_broadcast(node: SliceOp, build: Build) -> SSAValue | None:
 
 @simplification(GatherOp)
 def gather_in_steps(node: GatherOp, build: Build) -> SSAValue | None:
-    """Replaces a gather with known indices at equal distances by a slice."""
+    """
+    Replaces a gather with known indices at equal distances by a slice, which repeats if the
+    distance is 0.
+    """
     shape = shape_of(node.indices.type)
     is_known = isinstance(node.indices.owner, ConstantOp)
     if not is_known or not 0 < num_elements(shape) <= _MOST_INDICES:
@@ -132,14 +135,18 @@ def gather_in_steps(node: GatherOp, build: Build) -> SSAValue | None:
     axis = node.axis.value.data
     data = shape_of(node.data.type)
     size = data[axis]
-    found = array.reshape(-1).astype(np.int64)
-    if ((found < -size) | (found >= size)).any():
+    numbers = array.reshape(-1).astype(np.int64)
+    if ((numbers < -size) | (numbers >= size)).any():
         return None
-    indices = found % size
+    indices = numbers % size
     first, stride = int(indices[0]), int(indices[1] - indices[0]) if len(indices) > 1 else 1
-    if not stride or (np.diff(indices) != stride).any():
+    if (np.diff(indices) != stride).any():
         return None
+    count = len(indices) if stride else 1
     starts, sizes, strides = [0] * len(data), list(data), [1] * len(data)
-    starts[axis], sizes[axis], strides[axis] = first, len(indices), stride
-    sliced = cut(build, node.data, starts, sizes, strides)
-    return build.reshape(sliced, shape_of(node.result.type))
+    starts[axis], sizes[axis], strides[axis] = first, count, stride or 1
+    sliced, found = cut(build, node.data, starts, sizes, strides), shape_of(node.result.type)
+    if stride:
+        return build.reshape(sliced, found)
+    one = [*data[:axis], *[1] * len(shape), *data[axis + 1 :]]
+    return build.broadcast(build.reshape(sliced, one), found)

@@ -163,4 +163,11 @@ glow_nest.kernel @no_block(%y: memref<8xf32>, %x: memref<8xf32>, %n: memref<i64>
 glow_nest.kernel @no_granule(%y: memref<8xf32>, %x: memref<8xf32>, %n: memref<i64>) rows {
   glow_nest.nest parallel(i: 8 of rows by 0) reads(%x[i]) writes(%y[i])
 }
-// CHECK: expected a factor and a number of rows of at least 1
+// CHECK: expected a factor other than 0 and at least 1 row
+
+// -----
+
+glow_nest.kernel @negative_granule(%y: memref<8xf32>, %x: memref<8xf32>, %n: memref<i64>) rows {
+  glow_nest.nest parallel(i: 8 of rows from -2 by -1) reads(%x[i]) writes(%y[i])
+}
+// CHECK: expected a factor other than 0 and at least 1 row

@@ -147,10 +147,16 @@ glow_nest.kernel @moments(%y: memref<3xf32>, %x: memref<3x7xf32>) {
 // CHECK-NEXT:   glow_nest.nest parallel(i: 256 of 4 * rows from 8, j: 2) reads(%x[2 * i + j]) writes(%y[2 * i + j])
 // CHECK-NEXT:   glow_nest.repeat %b to 4 of rows by 16 opens {
 // CHECK-NEXT:     glow_nest.nest parallel(i: 16 of rest, j: 8) reads(%x[128 * %b + 8 * i + j]) writes(%y[128 * %b + 8 * i + j])
+// CHECK-NEXT:     glow_nest.repeat %one to 1 of -1 * rest from -2 {
+// CHECK-NEXT:       glow_nest.nest parallel(j: 8) reads(%x[128 * %b + j]) writes(%y[128 * %b + j])
+// CHECK-NEXT:     }
 // CHECK-NEXT:   }
 glow_nest.kernel @rows(%y: memref<64x8xf32>, %x: memref<64x8xf32>, %rows: memref<i64>) rows {
   glow_nest.nest parallel(i: 256 of 4 * rows from 8, j: 2) reads(%x[2 * i + j]) writes(%y[2 * i + j])
   glow_nest.repeat %b to 4 of rows by 16 opens {
     glow_nest.nest parallel(i: 16 of rest, j: 8) reads(%x[128 * %b + 8 * i + j]) writes(%y[128 * %b + 8 * i + j])
+    glow_nest.repeat %one to 1 of -1 * rest from -2 {
+      glow_nest.nest parallel(j: 8) reads(%x[128 * %b + j]) writes(%y[128 * %b + j])
+    }
   }
 }

@@ -265,7 +265,26 @@ func.func @gather(%x: tensor<5x2xf32>) -> (tensor<2xf32>, tensor<3x2xf32>, tenso
 
 // -----
 
-// So is a gather of many indices.
+// Equal indices are a slice that repeats, whatever the axis.
+func.func @gather_equal(%x: tensor<5x2xf32>, %y: tensor<3x5x2xf32>) -> (tensor<3x2xf32>, tensor<3x2x2x2xf32>) {
+  %i = glow.constant dense<[1, -4, 1]> : tensor<3xi64>
+  %j = glow.constant dense<-1> : tensor<2x2xi64>
+  %a = glow.gather %x, %i axis 0 : (tensor<5x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+  %b = glow.gather %y, %j axis 1 : (tensor<3x5x2xf32>, tensor<2x2xi64>) -> tensor<3x2x2x2xf32>
+  func.return %a, %b : tensor<3x2xf32>, tensor<3x2x2x2xf32>
+}
+
+// CHECK-LABEL: @gather_equal(
+// CHECK-NEXT:  %a = glow.slice %x starts [1, 0] sizes [1, 2] : (tensor<5x2xf32>) -> tensor<1x2xf32>
+// CHECK-NEXT:  %a_1 = glow.broadcast %a : (tensor<1x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT:  %b = glow.slice %y starts [0, 4, 0] sizes [3, 1, 2] : (tensor<3x5x2xf32>) -> tensor<3x1x2xf32>
+// CHECK-NEXT:  %b_1 = glow.reshape %b : (tensor<3x1x2xf32>) -> tensor<3x1x1x2xf32>
+// CHECK-NEXT:  %b_2 = glow.broadcast %b_1 : (tensor<3x1x1x2xf32>) -> tensor<3x2x2x2xf32>
+// CHECK-NEXT:  func.return %a_1, %b_2 : tensor<3x2xf32>, tensor<3x2x2x2xf32>
+
+// -----
+
+// A gather of many indices in equal steps is a slice, too.
 func.func @gather_many(%x: tensor<40x1xf32>) -> tensor<1x1x18x1xf32> {
   %i = glow.constant dense<[[[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]]]> : tensor<1x1x18xi64>
   %a = glow.gather %x, %i axis 0 : (tensor<40x1xf32>, tensor<1x1x18xi64>) -> tensor<1x1x18x1xf32>

@@ -1,4 +1,4 @@
-"""What LLVM keeps in registers."""
+"""LLVM keeps the sums of products in registers."""
 
 from __future__ import annotations
 
