@@ -298,6 +298,11 @@ class Timings:
     """Rows of a product that repay copying a matrix that is not constant to panels."""
     least_patch_filters: int = 128
     """Filters that each element of a patch meets, which repay writing patches to memory."""
+    least_spared_lanes: float = 1 / 8
+    """
+    The share of the lanes of input channels, which no channel fills, that repays blocks of a size
+    other than that of a vector.
+    """
     least_packed_window: int = 16
     """
     Elements of the window of a depthwise convolution that repays putting its input in blocks of

@@ -41,13 +41,14 @@ def unpack_channels(x: np.ndarray, channels: int) -> np.ndarray:
     return split.reshape(x.shape[0], -1, *x.shape[2:-1])[:, :channels]
 
 
-def pack_filter(w: np.ndarray, block: int, plain_input: bool = False) -> np.ndarray:
+def pack_filter(w: np.ndarray, block: int, lanes: int | None = None) -> np.ndarray:
     """
-    Returns the filter [O, C, *kernel] of a convolution as [ceil(O / b), ceil(C / b), *kernel, b,
-    b], input channel before output channel; for a plain input as [ceil(O / b), C, *kernel, b].
+    Returns the filter [O, C, *kernel] of a convolution as [ceil(O / block), ceil(C / lanes),
+    *kernel, lanes, block], where the input has blocks of `lanes` channels; for a plain input as
+    [ceil(O / block), C, *kernel, block].
     """
-    if not plain_input:
-        w = pack_channels(w, block, axis=1)
+    if lanes is not None:
+        w = pack_channels(w, lanes, axis=1)
     return np.ascontiguousarray(pack_channels(w, block, axis=0))
 
 

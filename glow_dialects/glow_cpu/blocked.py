@@ -165,9 +165,9 @@ class BlockedConvolution(Windowed, Structured, abc.ABC):
 @irdl_op_definition
 class BlockedConvolutionOp(BlockedConvolution):
     """
-    Convolution of a blocked `input` [N, C / b, *spatial, b] without padding.
+    Convolution of a blocked `input` [N, C / a, *spatial, a] without padding.
 
-    `filter` [O / b, C / b, *kernel, b, b] has the input channel before the output channel, `bias`
+    `filter` [O / b, C / a, *kernel, a, b] has the input channel before the output channel, `bias`
     is [O / b, b], the result [N, O / b, *windows, b]. With a `group` above 1, each group has whole
     blocks, and C is the number of input channels of one. For few channels, `input` may be plain
     [N, C, *spatial]; then `filter` is [O / b, C, *kernel, b]. 16-bit floats accumulate in f32.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..elements import compute_type
+from ..scalar import Expr
 from .affine import Access, Affine, Dim
 from .body import Body
 from .nest import Nest, mapped, substituted
@@ -34,33 +35,47 @@ def simplified(nest: Nest) -> Nest:
 
 def _recorded(nest: Nest) -> Nest:
     """
-    Writes the elements along a short dimension that nothing depends on together, if vectors can run
-    along the next one: neighbours that are equal (of a nearest resize, say) become a record.
+    Writes the elements along a short dimension together, if vectors can run along the next one.
+    They become the fields of a record: neighbours that are equal (of a nearest resize, say), or
+    that come from as many places (where a transpose ends with a short dimension).
     """
     if len(nest.writes) != 1 or nest.reduction is not None or nest.in_place:
         return nest
     (write,), reads, element = nest.writes, nest.operands, nest.body.elements[0]
-    same = [
-        d
-        for d in nest.parallel
-        if d.size in RECORDS
-        and d.limit is None
-        and write.stride(d) == 1
-        and not any(a.stride(d) for a in _deep(replace(nest, writes=())))
-    ]
-    if not same or write.indirect is not None or compute_type(element) != element:
+    short = [d for d in nest.parallel if d.size in RECORDS and d.limit is None]
+    fields = next((d for d in short if write.stride(d) == 1), None)
+    if fields is None or compute_type(element) != element:
         return nest
-    count = same[0].size
-    direct = [r for r in reads if r.indirect is None]
-    if len(direct) < len(reads) or not any(
+    if any(
+        a.indirect is not None or not isinstance(a.stride(fields), int) for a in nest.accesses()
+    ):
+        return nest
+    count = fields.size
+    if not any(
         write.stride(d) == count and all(r.stride(d) in (0, 1) for r in reads)
         for d in nest.parallel
     ):
         return nest
-    fields = (replace(write, place=write.place + i) for i in range(count))
-    body = Body(nest.body.results * count, (element,) * count)
-    records = replace(nest, writes=tuple(fields), body=body, raw=False)
-    return substituted(records, {same[0]: None})
+    operands: list[Access] = []
+    results: list[Expr] = []
+    for i in range(count):
+        at = [_at_field(read, fields, i) for read in reads]
+        operands += [read for read in at if read not in operands]
+        results += nest.body.applied([Expr.argument(operands.index(read)) for read in at])
+    return replace(
+        substituted(nest, {fields: None}),
+        operands=tuple(operands),
+        writes=tuple(_at_field(write, fields, i) for i in range(count)),
+        body=Body(tuple(results), (element,) * count),
+        raw=False,
+    )
+
+
+def _at_field(access: Access, fields: Dim, number: int) -> Access:
+    """Returns an access to one of the fields of a record."""
+    if not access.stride(fields):
+        return access
+    return replace(access, place=access.place.at({fields: Affine({}, number)}))
 
 
 def _reach(nest: Nest, dim: Dim) -> int:

@@ -125,13 +125,14 @@ def _of_blocked(layouts: Layouts, node: ConvolutionOp, x: Blocked) -> Blocked:
 
 def _entering(layouts: Layouts, node: ConvolutionOp) -> Blocked:
     """
-    Returns a plain input, packed; one with a border before that. Few integers need not fill a
-    vector.
+    Returns a plain input, packed; one with a border before that. Blocks need not fill a vector.
     """
     x, block = node.input, layouts.block_of(node.input)
     channels = shape_of(x.type)[1]
-    if is_integer(node) and channels < layouts.block:
-        block = -(-channels // QUAD) * QUAD
+    if is_integer(node):
+        block = -(-channels // QUAD) * QUAD if channels < layouts.block else block
+    elif _only_for_products(x):
+        block = _balanced(channels, block)
     pad = x.owner
     if not isinstance(pad, PadOp) or not is_integer(node):
         return layouts.packed(x, block)
@@ -141,6 +142,22 @@ def _entering(layouts: Layouts, node: ConvolutionOp) -> Blocked:
     inner = layouts.packed(pad.input, block)
     number = float(to_python(pad.value))
     return Blocked(layouts.padded(inner.value, low[2:], high[2:], number), channels, None)
+
+
+def _only_for_products(x: SSAValue) -> bool:
+    """Returns whether all that reads a value are convolutions whose blocks may have any size."""
+    users = [use.operation for use in x.uses]
+    return all(isinstance(u, ConvolutionOp) and u.group.value.data == 1 for u in users)
+
+
+def _balanced(channels: int, block: int) -> int:
+    """
+    Returns how many channels each block should have, at most `block`: about as many as all others
+    if that spares many lanes of no channel.
+    """
+    balanced = -(-channels // num_blocks(channels, block))
+    spared = 1 - balanced / block
+    return balanced if spared >= TIMINGS.least_spared_lanes else block
 
 
 def _dot(layouts: Layouts, node: ConvolutionOp, x: SSAValue) -> SSAValue:
@@ -180,10 +197,11 @@ def _blocked(
     filters = node.filter.owner
     assert isinstance(filters, ConstantOp)
     outputs, inputs, *kernel = shape_of(node.filter.type)
-    shape = [num_blocks(outputs, block), inputs, *kernel, block]
+    lanes, shape = None, [num_blocks(outputs, block), inputs, *kernel, block]
     if not plain_input:
-        shape = [shape[0], num_blocks(inputs, block), *kernel, block, block]
-    w = layouts.constant(filters, lambda a: pack_filter(a, block, plain_input), shape)
+        lanes = shape_of(x.type)[-1]
+        shape = [shape[0], num_blocks(inputs, lanes), *kernel, lanes, block]
+    w = layouts.constant(filters, lambda a: pack_filter(a, block, lanes), shape)
     return layouts.add(
         BlockedConvolutionOp,
         *(x, w, _bias(layouts, node, block)),

@@ -37,14 +37,17 @@ def copying(dims: list[Dim], write, *reads) -> Nest:
 
 
 def places(nest: Nest) -> list[tuple[int, ...]]:
-    """Returns the places of each point's reads, with that of each of its writes."""
+    """Returns the places of what each point reads for each of its writes, and of the write."""
     dims = (*nest.parallel, *nest.reduced)
     reads = [a for a in nest.accesses() if not any(a is w for w in nest.writes)]
     found = []
     for point in itertools.product(*(range(d.size) for d in dims)):
         values = dict(zip(dims, point, strict=True))
         read = [_place(a.place, values) for a in reads]
-        found += [(*read, _place(w.place, values)) for w in nest.writes]
+        for write, result in zip(nest.writes, nest.body.results, strict=True):
+            # a field of a record passes one of the values
+            used = read if result.index is None or len(nest.writes) == 1 else [read[result.index]]
+            found.append((*used, _place(write.place, values)))
     return sorted(found)
 
 

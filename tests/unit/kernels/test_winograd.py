@@ -40,7 +40,7 @@ def layer(
     w = rng.standard_normal((outputs, inputs, 3, 3)) * np.sqrt(2 / (9 * inputs))
     w = w.astype(np.float32)
     b = rng.standard_normal((1, outputs)).astype(np.float32)
-    u = transform_filter(pack_filter(w, block), tile)
+    u = transform_filter(pack_filter(w, block, block), tile)
     return [pack_channels(x, block), u, pack_channels(b, block)[0]], w
 
 
@@ -82,7 +82,7 @@ def test_groups(block: int, threads: int, tile: int, rng: np.random.Generator):
     counts = (int(rng.integers(3, 15)), int(rng.integers(3, 15)))
     sizes = (group * inputs * block, outputs * block)
     operands, w = layer(rng, 2, *sizes, counts, tile, block)
-    filters = np.split(pack_filter(w, block), group, 1)
+    filters = np.split(pack_filter(w, block, block), group, 1)
     u = np.concatenate([transform_filter(f, tile) for f in filters], 1)
     bias = rng.standard_normal((group * outputs, block)).astype(np.float32)
     module = program([operands[0], u, bias], tile, group=group)

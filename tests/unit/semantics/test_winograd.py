@@ -155,7 +155,7 @@ def test_same_as_direct_convolution(tile: int, pool: int, seed: int):
             (1, outputs),
         )
     )
-    x, w = pack_channels(x, block), pack_filter(w, block)
+    x, w = pack_channels(x, block), pack_filter(w, block, block)
     (b,) = pack_channels(b, block)
     want = call(BlockedConvolutionOp, [x, w, b], strides=[1, 1], dilations=[1, 1], group=1)
     bound = 2e-5 * max(1, np.abs(want).max())
