@@ -176,3 +176,36 @@ func.func @large(%x: tensor<1x4x5x5xf32>, %y: tensor<1x4x5x5xf32>, %z: tensor<1x
 // CHECK-NEXT: {{.*}} = glow.convolution %y, %g, %b group 4 : {{.*}} -> tensor<1x4x3x3xf32>
 // CHECK-NEXT: {{.*}} = glow.convolution %z, %h, %c group 3 : {{.*}} -> tensor<1x3x2x2xf32>
 // CHECK-NEXT: {{.*}} = glow_cpu.unpack_channels [[C]] channels 4 : {{.*}} -> tensor<1x4x2x2xf32>
+
+// -----
+
+// Blocks of an input are about as large as each other if that spares lanes of no channel.
+
+func.func @few(%x: tensor<1x5x4x4xf32>) -> tensor<1x8x4x4xf32> {
+  %w = glow.constant dense<0.5> : tensor<8x5x1x1xf32>
+  %b = glow.splat value 0.0 : tensor<8xf32>
+  %0 = glow.convolution %x, %w, %b : (tensor<1x5x4x4xf32>, tensor<8x5x1x1xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+  func.return %0 : tensor<1x8x4x4xf32>
+}
+
+// CHECK-LABEL: @few(
+// CHECK-NEXT: %0 = glow_cpu.pack_channels %x block 3 : (tensor<1x5x4x4xf32>) -> tensor<1x2x4x4x3xf32>
+// CHECK:      glow_cpu.blocked_convolution %0, %{{.*}}, %{{.*}} : (tensor<1x2x4x4x3xf32>, tensor<2x2x1x1x3x4xf32>, tensor<2x4xf32>) -> tensor<1x2x4x4x4xf32>
+
+// -----
+
+// It spares none of 7 channels. What others read as well has the blocks of all.
+
+func.func @as_others(%x: tensor<1x7x4x4xf32>, %y: tensor<1x5x4x4xf32>) -> (tensor<1x8x4x4xf32>, tensor<1x8x4x4xf32>, tensor<1x5x4x4xf32>) {
+  %w = glow.constant dense<0.5> : tensor<8x7x1x1xf32>
+  %v = glow.constant dense<0.5> : tensor<8x5x1x1xf32>
+  %b = glow.splat value 0.0 : tensor<8xf32>
+  %0 = glow.convolution %x, %w, %b : (tensor<1x7x4x4xf32>, tensor<8x7x1x1xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+  %1 = glow.convolution %y, %v, %b : (tensor<1x5x4x4xf32>, tensor<8x5x1x1xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+  %2 = glow.relu %y : (tensor<1x5x4x4xf32>) -> tensor<1x5x4x4xf32>
+  func.return %0, %1, %2 : tensor<1x8x4x4xf32>, tensor<1x8x4x4xf32>, tensor<1x5x4x4xf32>
+}
+
+// CHECK-LABEL: @as_others(
+// CHECK:      glow_cpu.pack_channels %x block 4
+// CHECK:      glow_cpu.pack_channels %y block 4
