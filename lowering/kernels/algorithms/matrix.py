@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from ....glow_dialects.elements import compute_type, element_bytes
@@ -20,7 +19,14 @@ from ..schedules.blocking import (
     rows_finished_together,
     rows_of_panels,
 )
-from .row_blocks import Rows, each_panel, for_rows, in_blocks, one_or_several
+from .row_blocks import (
+    Rows,
+    each_panel,
+    for_rows,
+    in_blocks,
+    one_or_several,
+    panels_of_a_nest,
+)
 
 
 @kernel(MatMulOp, keeps_limits=True)
@@ -92,63 +98,45 @@ def _by_panels(k: Kernel, x: View, weights: View, columns: int) -> None:
     def visit(rows: Rows) -> None:
         for part, is_one in one_or_several(k, rows):
             if is_one:
-                one_row(part)
+                for p, dims in panels_of_a_nest(columns, width):
+                    _panel(k, x, weights, part, p, dims)
                 continue
             for p, column in each_panel(k, columns, width):
-                _panel(k, x, weights, part, p, column.size)
-
-    def one_row(row: Rows) -> None:
-        whole, rest = divmod(columns, width)
-        if whole:
-            p = Dim("p", whole)
-            _panel(k, x, weights, row, p, width, [p])
-        if rest:
-            _panel(k, x, weights, row, whole, rest)
+                _panel(k, x, weights, part, p, [column])
 
     together = rows_of_panels(k.machine, prod(x.shape[:-1]), inner)
     for_rows(k, x.rank - 1, [x], together, visit)
 
 
-def _panel(
-    k: Kernel,
-    x: View,
-    weights: View,
-    rows: Rows,
-    p: Index,
-    columns: int,
-    panels: Sequence[Dim] = (),
-) -> None:
-    """Computes the products of some rows with the first columns of a panel."""
+def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Index, dims: list[Dim]) -> None:
+    """
+    Computes the products of some rows with a panel, or with several. The loops `dims` of the nest
+    are over panels, if there are several, and over columns of a panel.
+    """
     if not finishes_apart(k.epilogue.body):
-        dims, terms, products, place = _product(k, x, weights, rows, p, columns, panels)
-        k.reduce(dims, terms, products, place)
+        visited, terms, products, place = _product(k, x, weights, rows, p, dims)
+        k.reduce(visited, terms, products, place)
         return
     together = min(rows_finished_together(), rows.row.size)
-    shape = (together, *(d.size for d in panels), columns)
-    sums = k.scratch(shape, compute_type(k.element))
+    sums = k.scratch((together, *(d.size for d in dims)), compute_type(k.element))
 
     def visit(few: Rows) -> None:
-        dims, terms, products, place = _product(k, x, weights, few, p, columns, panels)
-        k.map(dims, sums[dims], (), X, terms, products)
-        k.finish(dims, place, [sums[dims]])
+        visited, terms, products, place = _product(k, x, weights, few, p, dims)
+        k.map(visited, sums[visited], (), X, terms, products)
+        k.finish(visited, place, [sums[visited]])
 
     in_blocks(k, rows, together, visit)
 
 
 def _product(
-    k: Kernel,
-    x: View,
-    weights: View,
-    rows: Rows,
-    p: Index,
-    columns: int,
-    panels: Sequence[Dim],
+    k: Kernel, x: View, weights: View, rows: Rows, p: Index, dims: list[Dim]
 ) -> tuple[list[Dim], list[Dim], Reduction, list[Index]]:
     """Returns the loop variables, the reduced ones, the reduction, and the place of its results."""
     _, inner, width = weights.shape
-    j, t = Dim("j", columns), Dim("t", inner)
-    element = compute_type(k.element)
-    products = total(Combine.ADD, element, x[[*rows.place, t]], weights[[p, t, j]])
+    *panels, column = dims
+    j, t = Dim("j", column.size), Dim("t", inner)
+    reads = x[[*rows.place, t]], weights[[p, t, j]]
+    products = total(Combine.ADD, compute_type(k.element), *reads)
     return [rows.row, *panels, j], [t], products, [*rows.place, affine(p) * width + j]
 
 

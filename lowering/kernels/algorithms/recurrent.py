@@ -20,8 +20,8 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest
 from ....glow_dialects.scalar import Expr, arguments, select
 from ..registry import Kernel, kernel, total
-from ..schedules.blocking import repays_packed_weights, state_panel
-from .row_blocks import each_panel
+from ..schedules.blocking import repays_packed_weights
+from .row_blocks import each_panel, panels_of_a_nest
 
 
 def operator_of(k: Kernel) -> type[Recurrent]:
@@ -66,12 +66,12 @@ class Layer:
     ) -> None:
         """Computes the product of states and weights, and adds columns of the input."""
         k, b, t = self.k, self.b, self.t
-        for p, lane in weights.panels(k):
-            g = p * weights.width + lane
-            reads = left[[*row, b, t]], weights.view[[p, t, lane]]
+        for p, dims in weights.panels(k, b.size):
+            g = p * weights.width + dims[-1]
+            reads = left[[*row, b, t]], weights.view[[p, t, dims[-1]]]
             products = total(Combine.ADD, sums.element, *reads)
             given = [] if x is None else [x[[self.now, b, g]]]
-            k.map([b, lane], sums[[b, g]], given, X + Y if given else X, [t], products)
+            k.map([b, *dims], sums[[b, g]], given, X + Y if given else X, [t], products)
 
     def write(self, operands: Sequence[Access]) -> None:
         """
@@ -105,17 +105,24 @@ class _Weights:
     def width(self) -> int:
         return self.view.shape[2]
 
-    def panels(self, k: Kernel) -> Iterator[tuple[Affine, Dim]]:
-        """Yields the number and the columns of panels, as loops around what they are used for."""
+    def panels(self, k: Kernel, batch: int) -> Iterator[tuple[Affine, list[Dim]]]:
+        """
+        Yields the number of a panel, and loop variables of the nest that uses it: those of columns
+        are last. The states of one row meet all panels in one nest.
+        """
         if self.width == self.columns:
-            return iter([(affine(0), Dim("g", self.columns))])
-        return each_panel(k, self.columns, self.width)
+            yield affine(0), [Dim("g", self.columns)]
+        elif batch == 1:
+            yield from panels_of_a_nest(self.columns, self.width)
+        else:
+            for p, column in each_panel(k, self.columns, self.width):
+                yield p, [column]
 
 
 def _weights(k: Kernel, first: int, columns: int) -> _Weights:
     """Returns columns of the weights, packed into panels before the first step if that pays off."""
-    given, (_, rows, batch, hidden) = k.operands[1], k.result.shape
-    width = state_panel(k.machine, k.machine.lanes(8 * element_bytes(given.element)), batch)
+    given, (_, rows, _, hidden) = k.operands[1], k.result.shape
+    width = k.machine.panel_vectors * k.machine.lanes(8 * element_bytes(given.element))
     if columns <= width or not repays_packed_weights(rows - 1):
         start = given.offset + first * given.strides[1]
         shape, strides = (1, hidden, columns), (0, *given.strides)

@@ -132,3 +132,16 @@ def each_panel(
         after = None if by_panel is None else replace(by_panel, start=whole * width)
         with nullcontext() if after is None else k.repeat(Dim("p", 1, after)):
             yield affine(whole), Dim("l", rest)
+
+
+def panels_of_a_nest(columns: int, width: int) -> Iterator[tuple[Affine, list[Dim]]]:
+    """
+    Yields the same for panels that one nest visits: their number, and the loop variables of panels
+    and of columns.
+    """
+    whole, rest = divmod(columns, width)
+    if whole:
+        p = Dim("p", whole)
+        yield affine(p), [p, Dim("l", width)]
+    if rest:
+        yield affine(whole), [Dim("l", rest)]

@@ -163,14 +163,6 @@ def repays_packed_weights(steps: int) -> bool:
     return steps >= TIMINGS.least_packed_steps
 
 
-def state_panel(machine: MachineDescription, lanes: int, batch: int) -> int:
-    """
-    Returns the width of panels that the states of a batch meet. With one row, each vector of a
-    panel is a sum of its own.
-    """
-    return lanes * (TIMINGS.independent_sums if batch == 1 else machine.panel_vectors)
-
-
 # convolution
 
 
