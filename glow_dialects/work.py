@@ -197,7 +197,7 @@ def _packed(call: Call) -> int:
 @products(Recurrent)
 def _recurrent(call: Call) -> int:
     """Counts the products of the states before all steps with the weights of the gates."""
-    return _elements(call.operands[0]) * call.shape(1)[0]
+    return _elements(call.operands[0]) * shape_of(call.results[0])[-1]
 
 
 @products(WinogradConvolutionOp, DotWinogradConvolutionOp)

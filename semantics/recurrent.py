@@ -44,6 +44,21 @@ def _parts(call: Call, *given: np.ndarray) -> list[np.ndarray]:
     return [_value(call, e, *given) for e in call.operator.written(call)]
 
 
+def _matrix(call: Call, weights: np.ndarray) -> np.ndarray:
+    """Returns the weights [H, gates * H], which may be in panels."""
+    if weights.ndim == 2:
+        return wide(weights)
+    operator = call.operator
+    assert issubclass(operator, Recurrent)
+    _, hidden, width = weights.shape
+    ends = np.cumsum(operator.panels(hidden, width))
+    columns = [
+        panels.transpose(1, 0, 2).reshape(hidden, -1)[:, : gates * hidden]
+        for gates, panels in zip(operator.PRODUCTS, np.split(weights, ends[:-1]), strict=True)
+    ]
+    return wide(np.concatenate(columns, axis=1))
+
+
 @meaning(LstmOp)
 def lstm(
     call: Call,
@@ -53,10 +68,10 @@ def lstm(
     peepholes: np.ndarray,
     *mask: np.ndarray,
 ) -> np.ndarray:
-    p = list(wide(peepholes))
+    p, w = list(wide(peepholes)), _matrix(call, weights)
 
     def step(x: np.ndarray, last: np.ndarray) -> list[np.ndarray]:
-        gates = np.split(x + last[0] @ wide(weights), 4, axis=-1)
+        gates = np.split(x + last[0] @ w, 4, axis=-1)
         return _parts(call, *gates, last[1], *p)
 
     return _run(call, wide(x), initial, mask, step)
@@ -71,7 +86,7 @@ def gru(
     bias: np.ndarray,
     *mask: np.ndarray,
 ) -> np.ndarray:
-    n, w = initial.shape[-1], wide(weights)
+    n, w = initial.shape[-1], _matrix(call, weights)
 
     def step(x: np.ndarray, last: np.ndarray) -> list[np.ndarray]:
         (state,) = last
@@ -89,7 +104,9 @@ def gru(
 def rnn(
     call: Call, x: np.ndarray, weights: np.ndarray, initial: np.ndarray, *mask: np.ndarray
 ) -> np.ndarray:
+    w = _matrix(call, weights)
+
     def step(x: np.ndarray, last: np.ndarray) -> list[np.ndarray]:
-        return _parts(call, last[0] @ wide(weights), x)
+        return _parts(call, last[0] @ w, x)
 
     return _run(call, wide(x), initial, mask, step)

@@ -87,10 +87,16 @@ def _function(call: Call, text: str) -> Function:
 
 
 class Recurrent(Node, abc.ABC):
-    """The base of recurrent layers."""
+    """
+    The base of recurrent layers of H states.
+
+    `weights` may be in panels [P, H, W] of W columns, as `glow-pack-weights` makes them: those of
+    each product with the states start with a panel of their own.
+    """
 
     STATES: ClassVar[int]
-    GATES: ClassVar[int]
+    PRODUCTS: ClassVar[tuple[int, ...]]
+    """The gates whose columns of the weights a step multiplies together, in order."""
     ROWS: ClassVar[int]
     """Of parameters with one number for each element of the state."""
     ACTIVATIONS: ClassVar[int]
@@ -124,15 +130,28 @@ class Recurrent(Node, abc.ABC):
         return [*cls.cell(call), *(cls.kept() if call.get("keeps") else ())]
 
     @classmethod
+    def gates(cls) -> int:
+        """Returns the number of gates."""
+        return sum(cls.PRODUCTS)
+
+    @classmethod
+    def panels(cls, hidden: int, width: int) -> list[int]:
+        """Returns how many panels of some width have the weights of each product."""
+        return [-(-gates * hidden // width) for gates in cls.PRODUCTS]
+
+    @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         expect_float(call)
         steps, batch, width = expect_rank(call, 0, 3, "an input")
-        if width % cls.GATES or not steps:
+        if width % cls.gates() or not steps:
             raise call.fail(
-                f"expected steps of {cls.GATES} equal parts, found input {call.operands[0]}"
+                f"expected steps of {cls.gates()} equal parts, found input {call.operands[0]}"
             )
-        hidden = width // cls.GATES
-        expect_shape(call, 1, (hidden, width), "weights")
+        hidden = width // cls.gates()
+        if len(call.shape(1)) == 3 and (panel := call.shape(1)[2]):
+            expect_shape(call, 1, (sum(cls.panels(hidden, panel)), hidden, panel), "panels")
+        else:
+            expect_shape(call, 1, (hidden, width), "weights")
         expect_shape(call, 2, (cls.STATES, batch, hidden), "initial states")
         fixed = 3
         if cls.ROWS:
@@ -152,7 +171,7 @@ class Recurrent(Node, abc.ABC):
             if call.element(fixed) != i1:
                 raise call.fail(f"expected a mask of i1, found {call.operands[fixed]}")
         cls.functions(call)
-        parts = cls.STATES + (cls.GATES if call.get("keeps") else 0)
+        parts = cls.STATES + (cls.gates() if call.get("keeps") else 0)
         return (with_shape(call.element(0), [parts, steps + 1, batch, hidden]),)
 
 
@@ -174,7 +193,7 @@ class LstmOp(Recurrent):
 
     name = "glow.lstm"
     STATES: ClassVar[int] = 2
-    GATES: ClassVar[int] = 4
+    PRODUCTS: ClassVar[tuple[int, ...]] = (4,)
     ROWS: ClassVar[int] = 3
     ACTIVATIONS: ClassVar[int] = 3
 
@@ -227,7 +246,7 @@ class GruOp(Recurrent):
 
     name = "glow.gru"
     STATES: ClassVar[int] = 1
-    GATES: ClassVar[int] = 3
+    PRODUCTS: ClassVar[tuple[int, ...]] = (2, 1)
     ROWS: ClassVar[int] = 1
     ACTIVATIONS: ClassVar[int] = 2
 
@@ -285,7 +304,7 @@ class RnnOp(Recurrent):
 
     name = "glow.rnn"
     STATES: ClassVar[int] = 1
-    GATES: ClassVar[int] = 1
+    PRODUCTS: ClassVar[tuple[int, ...]] = (1,)
     ROWS: ClassVar[int] = 0
     ACTIVATIONS: ClassVar[int] = 1
 

@@ -17,7 +17,8 @@ Products of narrow integers become `glow_cpu.dot_matmul`, with rows of the matri
 as the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8
 are multiplied as u8 that are larger by 128, and the difference is subtracted.
 
-A matrix that a loop of many steps reads is packed before the loop (`loop_panels`).
+Weights that the states of recurrent layers meet are in panels as well. A matrix that a loop of many
+steps reads is packed before the loop (`loop_panels`).
 
 Weights of a few bits (`glow.block_quantized_matmul`) stay packed, as words of 32 bits in panels of
 their columns: `glow_cpu.packed_block_quantized_matmul`.
@@ -47,6 +48,7 @@ from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ...glow_dialects.glow.narrow_weights import BlockQuantizedMatMulOp
 from ...glow_dialects.glow.quantization import StorageCastOp
+from ...glow_dialects.glow.recurrent import GruOp, LstmOp, RnnOp
 from ...glow_dialects.glow.shape import PadOp, ReshapeOp
 from ...glow_dialects.glow_cpu.dot import DotMatMulOp
 from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
@@ -113,6 +115,7 @@ class _Rules:
         self.table.rule(MatMulOp)(self.matmul)
         self.table.rule(FullyConnectedOp)(self.fully_connected)
         self.table.rule(BlockQuantizedMatMulOp)(self.narrow)
+        self.table.rule(LstmOp, GruOp, RnnOp)(self.recurrent)
         self.table.rule(ReshapeOp)(reshape_of_product)
 
     def matmul(self, node: MatMulOp, build: Build) -> SSAValue | None:
@@ -154,6 +157,26 @@ class _Rules:
         many = prod(shape_of(node.input.type)[:-1]) >= TIMINGS.least_unpacked_rows
         vectors = self.machine.panel_vectors if many else TIMINGS.narrow_panel_vectors
         return packed_product(node, build, panel_width(columns, self.lanes, vectors))
+
+    def recurrent(self, node: LstmOp | GruOp | RnnOp, build: Build) -> SSAValue | None:
+        """Returns a layer whose weights are in panels."""
+        x, weights, *others = node.operands
+        if not _is_matrix(weights):
+            return None
+        operator, (hidden, columns) = type(node), shape_of(weights.type)
+        width = self.machine.panel_vectors * self.lanes
+        read = constant_reader(weights)
+        if columns <= width or read is None:
+            return None
+
+        def panels() -> np.ndarray:
+            ends = np.cumsum(operator.PRODUCTS)[:-1] * hidden
+            return np.concatenate([packed(p, width) for p in np.split(read(), ends, axis=1)])
+
+        shape = [sum(operator.panels(hidden, width)), hidden, width]
+        hint = weights.name_hint or "weights"
+        constant = build.add(lazy_constant(shape, element_of(weights.type), hint, panels))
+        return build.like(node, x, constant, *others)
 
     def _skipping(
         self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build

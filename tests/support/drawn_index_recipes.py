@@ -91,7 +91,7 @@ def sample(g: DrawnGraph, operator: type[Node]) -> Node:
 def recurrent_layer(g: DrawnGraph, operator: type[Node]) -> Node:
     assert issubclass(operator, recurrent.Recurrent)
     steps, batch, hidden = g.int(1, 5), g.int(1, 5), g.pick((3, 1, 8, 17))
-    width, element = operator.GATES * hidden, g.element(FLOATS)
+    width, element = operator.gates() * hidden, g.element(FLOATS)
     operands = [
         g.operand(element, [steps, batch, width], -2, 2),
         g.operand(element, [hidden, width], -0.5, 0.5),

@@ -16,7 +16,7 @@ SIZES = ((1, 1, 1), (5, 3, 7), (3, 1, 33), (2, 5, 16))
 
 def _layers(draw: Draw, operator: type[Recurrent], **properties: Any) -> Iterator[Case]:
     for steps, batch, hidden in draw.some(SIZES, 2):
-        columns = operator.GATES * hidden
+        columns = operator.gates() * hidden
         shapes = [(steps, batch, columns), (hidden, columns), (operator.STATES, batch, hidden)]
         shapes += [(operator.ROWS, hidden)] if operator.ROWS else []
         masks = [(steps, batch)] if len(draw.row.operands) > 1 else []

@@ -55,7 +55,7 @@ class _Reader:
             raise ModelError(f"expected inputs of rank 3, found {x.type} and {r.type}")
         self.x = x
         steps, batch, _ = shape(self.x)
-        self.sizes = s = _Sizes(shape(r)[0], operator.GATES, steps, batch, shape(r)[2])
+        self.sizes = s = _Sizes(shape(r)[0], operator.gates(), steps, batch, shape(r)[2])
         rows = s.gates * s.hidden
         wanted: dict[int, tuple[int, ...]] = {
             1: (s.directions, rows, shape(x)[2]),

@@ -2,8 +2,9 @@
 Recurrent layers: a loop over time.
 
 States stay where the result has them: each step reads the row of the last one and writes the next.
-All gates of a step are one product, after which one nest computes the cell. If there are many
-steps, the weights are first packed into panels, which vectors read in order.
+All gates of a step are one product, after which one nest computes the cell. The weights are in
+panels, which vectors read in order: constants by `glow-pack-weights`, others before the first of
+many steps.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class _Weights:
-    """Some columns of the weights that states meet, in panels or as one panel."""
+    """The weights of a product with states, in panels or as one panel."""
 
     view: View
     """The weights [panel, state, column of the panel]."""
@@ -119,10 +120,20 @@ class _Weights:
                 yield p, [column]
 
 
-def _weights(k: Kernel, first: int, columns: int) -> _Weights:
-    """Returns columns of the weights, packed into panels before the first step if that pays off."""
-    given, (_, rows, _, hidden) = k.operands[1], k.result.shape
+def _weights(k: Kernel, number: int) -> _Weights:
+    """
+    Returns the weights of one of the products, in panels. If they are a matrix, they are packed
+    before the first step where that pays off.
+    """
+    operator, given, (_, rows, _, hidden) = operator_of(k), k.operands[1], k.result.shape
+    columns = operator.PRODUCTS[number] * hidden
+    if given.rank == 3:
+        counts = operator.panels(hidden, given.shape[2])
+        start = given.offset + sum(counts[:number]) * given.strides[0]
+        shape = (counts[number], *given.shape[1:])
+        return _Weights(View(given.buffer, shape, given.strides, start), columns)
     width = k.machine.panel_vectors * k.machine.lanes(8 * element_bytes(given.element))
+    first = sum(operator.PRODUCTS[:number]) * hidden
     if columns <= width or not repays_packed_weights(rows - 1):
         start = given.offset + first * given.strides[1]
         shape, strides = (1, hidden, columns), (0, *given.strides)
@@ -158,7 +169,7 @@ def _steps(k: Kernel) -> Iterator[Layer]:
 def lstm(k: Kernel) -> None:
     _, _, batch, hidden = k.result.shape
     peepholes = k.operands[3]
-    sums, weights = _sums(k, batch, 4 * hidden), _weights(k, 0, 4 * hidden)
+    sums, weights = _sums(k, batch, 4 * hidden), _weights(k, 0)
     with _steps(k) as layer:
         layer.multiply(weights, k.result, [0, layer.before], sums, k.operands[0])
         gates = [layer.gate(sums, i) for i in range(4)]
@@ -172,7 +183,7 @@ def gru(k: Kernel) -> None:
     _, _, batch, hidden = k.result.shape
     x, bias = k.operands[0], k.operands[3]
     sums, products = _sums(k, batch, 2 * hidden), _sums(k, batch, hidden)
-    gates, last = _weights(k, 0, 2 * hidden), _weights(k, 2 * hidden, hidden)
+    gates, last = _weights(k, 0), _weights(k, 1)
     left, row = k.result, None
     with _steps(k) as layer:
         layer.multiply(gates, k.result, [0, layer.before], sums, x)
@@ -192,7 +203,7 @@ def gru(k: Kernel) -> None:
 @kernel(RnnOp)
 def rnn(k: Kernel) -> None:
     _, _, batch, hidden = k.result.shape
-    sums, weights = _sums(k, batch, hidden), _weights(k, 0, hidden)
+    sums, weights = _sums(k, batch, hidden), _weights(k, 0)
     with _steps(k) as layer:
         layer.multiply(weights, k.result, [0, layer.before], sums)
         product, x = sums[[layer.b, layer.j]], layer.gate(k.operands[0], 0, layer.now)

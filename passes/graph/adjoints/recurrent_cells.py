@@ -99,7 +99,7 @@ class Cell(abc.ABC):
 
     def parts(self) -> Sequence[int]:
         """Returns how many gates each part of the weights is for."""
-        return [self.operator.GATES]
+        return [self.operator.gates()]
 
     def exprs(self) -> Sequence[Expr]:
         """Returns all parts of the result after a step, of `arguments`."""
@@ -113,7 +113,7 @@ class Cell(abc.ABC):
         the sums with the input.
         """
         total = build(AddOp, _product(build, state, weights[0]), x)
-        return _gates(build, total, self.operator.GATES)
+        return _gates(build, total, self.operator.gates())
 
     def direct(self, build: Build, x: SSAValue) -> list[SSAValue]:
         """Returns the parts of the input that the cell takes as they are."""

@@ -11,6 +11,8 @@ func.func @recurrent(%x4: tensor<5x2x12xf32>, %w4: tensor<3x12xf32>, %i2: tensor
   %gru = glow.gru %x3, %w3, %i, %b reset_after true : (tensor<5x2x9xf16>, tensor<3x9xf16>, tensor<1x2x3xf16>, tensor<1x3xf16>) -> tensor<1x6x2x3xf16>
   %rnn = glow.rnn %x, %w, %i, %m activations "Affine(0.5,0.1)" : (tensor<5x2x3xf16>, tensor<3x3xf16>, tensor<1x2x3xf16>, tensor<5x2xi1>) -> tensor<1x6x2x3xf16>
   %kept = glow.gru %x3, %w3, %i, %b keeps true : (tensor<5x2x9xf16>, tensor<3x9xf16>, tensor<1x2x3xf16>, tensor<1x3xf16>) -> tensor<4x6x2x3xf16>
+  %q = "test.op"() : () -> tensor<3x3x4xf16>
+  %panels = glow.gru %x3, %q, %i, %b : (tensor<5x2x9xf16>, tensor<3x3x4xf16>, tensor<1x2x3xf16>, tensor<1x3xf16>) -> tensor<1x6x2x3xf16>
   func.return
 }
 
@@ -20,3 +22,4 @@ func.func @recurrent(%x4: tensor<5x2x12xf32>, %w4: tensor<3x12xf32>, %i2: tensor
 // CHECK-NEXT: %gru = glow.gru %x3, %w3, %i, %b reset_after true : (tensor<5x2x9xf16>, tensor<3x9xf16>, tensor<1x2x3xf16>, tensor<1x3xf16>) -> tensor<1x6x2x3xf16>
 // CHECK-NEXT: %rnn = glow.rnn %x, %w, %i, %m activations "Affine(0.5,0.1)" : (tensor<5x2x3xf16>, tensor<3x3xf16>, tensor<1x2x3xf16>, tensor<5x2xi1>) -> tensor<1x6x2x3xf16>
 // CHECK-NEXT: %kept = glow.gru %x3, %w3, %i, %b keeps true : (tensor<5x2x9xf16>, tensor<3x9xf16>, tensor<1x2x3xf16>, tensor<1x3xf16>) -> tensor<4x6x2x3xf16>
+// CHECK:      %panels = glow.gru %x3, %q, %i, %b : (tensor<5x2x9xf16>, tensor<3x3x4xf16>, tensor<1x2x3xf16>, tensor<1x3xf16>) -> tensor<1x6x2x3xf16>

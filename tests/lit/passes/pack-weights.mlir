@@ -171,3 +171,30 @@ func.func @few(%x: tensor<8x100xf32>, %w: tensor<128x100xf32>, %b: tensor<128xf3
 // CHECK-NEXT:  %r = glow.fully_connected %x, %w, %b
 // CHECK-NEXT:  %s = glow.fully_connected %y, %v, %c
 // CHECK-NEXT:  func.return %r, %s
+
+// -----
+
+// The weights of recurrent layers: of a GRU, those of two gates and those of the new state start with a panel each.
+func.func @gru(%x: tensor<5x1x30xf32>, %i: tensor<1x1x10xf32>, %b: tensor<1x10xf32>) -> tensor<1x6x1x10xf32> {
+  %w = glow.constant dense<0.5> : tensor<10x30xf32>
+  %r = glow.gru %x, %w, %i, %b reset_after true : (tensor<5x1x30xf32>, tensor<10x30xf32>, tensor<1x1x10xf32>, tensor<1x10xf32>) -> tensor<1x6x1x10xf32>
+  func.return %r : tensor<1x6x1x10xf32>
+}
+
+// CHECK-LABEL: @gru(
+// CHECK-NEXT:  %r = glow.constant {{.*}} : tensor<8x10x4xf32>
+// CHECK-NEXT:  %r_1 = glow.gru %x, %r, %i, %b reset_after true : (tensor<5x1x30xf32>, tensor<8x10x4xf32>, tensor<1x1x10xf32>, tensor<1x10xf32>) -> tensor<1x6x1x10xf32>
+
+// -----
+
+// Weights that are not constant, or that fill one panel, stay a matrix.
+func.func @rnn(%x: tensor<5x1x10xf32>, %i: tensor<1x1x10xf32>, %w: tensor<10x10xf32>, %y: tensor<5x1x2xf32>, %j: tensor<1x1x2xf32>) -> (tensor<1x6x1x10xf32>, tensor<1x6x1x2xf32>) {
+  %v = glow.constant dense<0.5> : tensor<2x2xf32>
+  %r = glow.rnn %x, %w, %i : (tensor<5x1x10xf32>, tensor<10x10xf32>, tensor<1x1x10xf32>) -> tensor<1x6x1x10xf32>
+  %s = glow.rnn %y, %v, %j : (tensor<5x1x2xf32>, tensor<2x2xf32>, tensor<1x1x2xf32>) -> tensor<1x6x1x2xf32>
+  func.return %r, %s : tensor<1x6x1x10xf32>, tensor<1x6x1x2xf32>
+}
+
+// CHECK-LABEL: @rnn(
+// CHECK:       glow.rnn %x, %w, %i
+// CHECK:       glow.rnn %y, %v, %j
