@@ -308,6 +308,8 @@ class Timings:
     Elements of the window of a depthwise convolution that repays putting its input in blocks of
     channels, and taking its result out of them.
     """
+    least_pooled_window: int = 9
+    """The same for the window of a pool whose input fits into the second cache."""
     least_patches: int = 128
     """Patches, and terms of their products, below which that is not worth its while."""
     most_patch_bytes: int = 1 << 26

@@ -6,9 +6,10 @@ from enum import Enum
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.elements import type_bytes
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
@@ -262,9 +263,28 @@ _POOLS = {MaxPoolOp: BlockedMaxPoolOp, AvgPoolOp: BlockedAvgPoolOp}
 @rule(MaxPoolOp, AvgPoolOp)
 def pool(layouts: Layouts, node: MaxPoolOp | AvgPoolOp) -> Blocked | None:
     x = layouts.blocked(node.input)
+    if x is None and _repays_blocks(layouts, node):
+        x = layouts.packed(node.input, layouts.block_of(node.input))
     if x is None:
         return None
     if not x.is_full and isinstance(node, AvgPoolOp) and x.fill != 0:
         return None
     y = layouts.add(_POOLS[type(node)], x.value, **node.properties)  # pyright: ignore[reportArgumentType]
     return Blocked(y, x.channels, x.fill)
+
+
+def _repays_blocks(layouts: Layouts, node: MaxPoolOp | AvgPoolOp) -> bool:
+    """
+    Returns whether a pool should have its input packed: its window is large, the input is near, and
+    channels fill most lanes of their blocks. (Pools of other types than f32 were not measured.)
+    """
+    t = node.input.type
+    assert isinstance(t, TensorType)
+    channels = shape_of(t)[1]
+    lanes = num_blocks(channels, layouts.block) * layouts.block
+    return (
+        element_of(t) == f32
+        and prod(node.call.ints("kernel")) >= TIMINGS.least_pooled_window
+        and type_bytes(t) <= layouts.machine.l2_bytes
+        and channels >= lanes * (1 - TIMINGS.least_spared_lanes)
+    )

@@ -209,3 +209,19 @@ func.func @as_others(%x: tensor<1x7x4x4xf32>, %y: tensor<1x5x4x4xf32>) -> (tenso
 // CHECK-LABEL: @as_others(
 // CHECK:      glow_cpu.pack_channels %x block 4
 // CHECK:      glow_cpu.pack_channels %y block 4
+
+// -----
+
+// Pools with large windows work in blocks, if there are enough channels.
+
+func.func @pools(%x: tensor<1x8x9x9xf32>, %y: tensor<1x5x9x9xf32>) -> (tensor<1x8x7x7xf32>, tensor<1x8x8x8xf32>, tensor<1x5x7x7xf32>) {
+  %0 = glow.max_pool %x kernel [3, 3] : (tensor<1x8x9x9xf32>) -> tensor<1x8x7x7xf32>
+  %1 = glow.avg_pool %x kernel [2, 2] : (tensor<1x8x9x9xf32>) -> tensor<1x8x8x8xf32>
+  %2 = glow.avg_pool %y kernel [3, 3] : (tensor<1x5x9x9xf32>) -> tensor<1x5x7x7xf32>
+  func.return %0, %1, %2 : tensor<1x8x7x7xf32>, tensor<1x8x8x8xf32>, tensor<1x5x7x7xf32>
+}
+
+// CHECK-LABEL: @pools(
+// CHECK:      glow_cpu.pack_channels %x block 4
+// CHECK:      glow_cpu.blocked_max_pool
+// CHECK:      glow.avg_pool %y kernel [3, 3]
