@@ -111,18 +111,24 @@ def _by_panels(k: Kernel, x: View, weights: View, columns: int) -> None:
 def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Index, dims: list[Dim]) -> None:
     """
     Computes the products of some rows with a panel, or with several. The loops `dims` of the nest
-    are over panels, if there are several, and over columns of a panel.
+    are over panels, if there are several, and over columns of a panel. Where the last columns do
+    not fill a vector, the sums of the columns behind them, which panels have, are computed as well.
     """
-    if not finishes_apart(k.epilogue.body):
+    *panels, column = dims
+    lanes = k.machine.lanes(8 * element_bytes(compute_type(k.element)))
+    filled = min(-(-column.size // lanes) * lanes, weights.shape[2])
+    if filled == column.size and not finishes_apart(k.epilogue.body):
         visited, terms, products, place = _product(k, x, weights, rows, p, dims)
         k.reduce(visited, terms, products, place)
         return
     together = min(rows_finished_together(), rows.row.size)
-    sums = k.scratch((together, *(d.size for d in dims)), compute_type(k.element))
+    sums = k.scratch((together, *(d.size for d in panels), filled), compute_type(k.element))
 
     def visit(few: Rows) -> None:
-        visited, terms, products, place = _product(k, x, weights, few, p, dims)
+        summed = [*panels, Dim(column.name, filled)]
+        visited, terms, products, _ = _product(k, x, weights, few, p, summed)
         k.map(visited, sums[visited], (), X, terms, products)
+        visited, _, _, place = _product(k, x, weights, few, p, dims)
         k.finish(visited, place, [sums[visited]])
 
     in_blocks(k, rows, together, visit)

@@ -48,7 +48,8 @@ func.func @main(%x: tensor<2x24x8xf32> {glow.rows = array<i64: 1>}, %n: tensor<i
 
 // -----
 
-// One row meets several panels of weights at a time, several rows one panel after the other.
+// One row meets several panels of weights at a time, several rows one panel after the other. Sums of whole vectors of
+// the last panel go through scratch memory.
 func.func @main(%x: tensor<24x64xf32> {glow.rows = array<i64: 0>}, %n: tensor<i64> {glow.row_count}) -> tensor<24x40xf32> {
   %w = glow.constant dense<0.5> : tensor<3x64x16xf32>
   %y = glow_cpu.packed_matmul %x, %w columns 40 : (tensor<24x64xf32>, tensor<3x64x16xf32>) -> tensor<24x40xf32>
@@ -58,13 +59,15 @@ func.func @main(%x: tensor<24x64xf32> {glow.rows = array<i64: 0>}, %n: tensor<i6
 // CHECK:      glow_nest.repeat %b to 1 of rows by 24 opens {
 // CHECK-NEXT:   glow_nest.repeat %one to 1 of -1 * rest from -2 {
 // CHECK-NEXT:     glow_nest.nest parallel(i: 1, p: 2, j: 16) reduce(t: 64) add f32
-// CHECK-NEXT:     glow_nest.nest parallel(i: 1, j: 8) reduce(t: 64) add f32
-// CHECK-NEXT:   }
-// CHECK-NEXT:   glow_nest.repeat %several to 1 of rest from 1 by 24 {
+// CHECK:            glow_nest.nest parallel(i: 1, j: 16) reduce(t: 64) add f32 of({{.*}}) writes(%scratch[16 * i + j])
+// CHECK-NEXT:       glow_nest.nest parallel(i: 1, j: 8) reads(%scratch[16 * i + j]) writes(%out
+// CHECK:        glow_nest.repeat %several to 1 of rest from 1 by 24 {
 // CHECK-NEXT:     glow_nest.repeat %p to 2 {
 // CHECK-NEXT:       glow_nest.nest parallel(i: 24 of rest, j: 16) reduce(t: 64) add f32
 // CHECK-NEXT:     }
-// CHECK-NEXT:     glow_nest.nest parallel(i: 24 of rest, j: 8) reduce(t: 64) add f32
+// CHECK-NEXT:     glow_nest.repeat %b_2 to 1 of rest by 24 opens {
+// CHECK-NEXT:       glow_nest.nest parallel(i: 24 of rest, j: 16) reduce(t: 64) add f32
+// CHECK-NEXT:       glow_nest.nest parallel(i: 24 of rest, j: 8) reads(
 
 // -----
 

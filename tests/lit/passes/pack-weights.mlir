@@ -47,24 +47,6 @@ func.func @fully_connected(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
 
 // -----
 
-// A matrix stays as it is if its columns would not fill a vector, or two for a single row.
-func.func @few_columns(%x: tensor<3x1xf32>, %y: tensor<1x1xf32>) -> (tensor<3x1xf32>, tensor<1x3xf32>) {
-  %w = glow.constant dense<[[1.0]]> : tensor<1x1xf32>
-  %m = glow.constant dense<[[1.0, 2.0, 3.0]]> : tensor<1x3xf32>
-  %r = glow.matmul %x, %w : (tensor<3x1xf32>, tensor<1x1xf32>) -> tensor<3x1xf32>
-  %s = glow.matmul %y, %m : (tensor<1x1xf32>, tensor<1x3xf32>) -> tensor<1x3xf32>
-  func.return %r, %s : tensor<3x1xf32>, tensor<1x3xf32>
-}
-
-// CHECK-LABEL: @few_columns(
-// CHECK-NOT:     packed_matmul
-// CHECK:         glow.matmul %x,
-// CHECK-NOT:     packed_matmul
-// CHECK:         glow.matmul %y,
-// CHECK-NOT:     packed_matmul
-
-// -----
-
 // For a single row: a fully connected layer stays.
 func.func @one_row(%x: tensor<1x1xf32>) -> (tensor<1x2xf32>, tensor<1x5xf32>) {
   %w = glow.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
