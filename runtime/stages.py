@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
 
 from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
+from ..glow_dialects.glow.constant import ConstantOp
 from ..interface.backend import Stage
 from ..passes.collector import without_garbage_collection
 from ..passes.visited_operation import run_pass
@@ -259,7 +260,7 @@ def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
         raise
     except Exception as error:
         op: Operation | None = getattr(error, "operation", None)
-        at = f" at {describe(op)}" if op is not None else ""
+        at = f" at {describe(op)}{_weights_of(op)}" if op is not None else ""
         if isinstance(error, OSError):
             raise ModelError(f"{p.name} cannot read a weight{at}: {error}") from error
         raise CompileError(f"{p.name} failed{at}: {_first_line(error)}") from error
@@ -284,6 +285,14 @@ def describe(op: Operation) -> str:
         return f"{op.name} @{symbol.data}"
     hint = op.results[0].name_hint if op.results else None
     return f"{op.name} %{hint}" if hint else op.name
+
+
+def _weights_of(op: Operation) -> str:
+    """Returns the names of the constants that an operation reads, for a message."""
+    owners = (value.owner for value in op.operands)
+    hints = [o.result.name_hint for o in owners if isinstance(o, ConstantOp)]
+    names = ", ".join(hint for hint in hints if hint)
+    return f" with {names}" if names else ""
 
 
 def _first_line(error: Exception) -> str:
