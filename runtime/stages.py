@@ -260,7 +260,10 @@ def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
         raise
     except Exception as error:
         op: Operation | None = getattr(error, "operation", None)
-        at = f" at {describe(op)}{_weights_of(op)}" if op is not None else ""
+        at = f" at {describe(op)}" if op is not None else ""
+        # files that are missing, or shorter than the model says
+        if op is not None and isinstance(error, OSError | ValueError):
+            at += _weights_of(op)
         if isinstance(error, OSError):
             raise ModelError(f"{p.name} cannot read a weight{at}: {error}") from error
         raise CompileError(f"{p.name} failed{at}: {_first_line(error)}") from error
