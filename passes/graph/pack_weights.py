@@ -73,11 +73,6 @@ _CHECKED = 1 << 16
 _TURNED_ROWS = 64
 _FEW_VECTORS = 2
 """A product of one row reads the matrix unpacked if its columns fill fewer vectors than this."""
-_FEW_LANES = 4
-"""
-A product of several rows does so if its columns fill no more than this part of a vector. On a Zen
-4, sums along 768 terms take 28 us for 256 rows and 4 columns, 67 for 5, and panels of 16 take 60.
-"""
 
 
 def turn(matrix: np.ndarray, result: np.ndarray) -> None:
@@ -217,8 +212,11 @@ class _Rules:
         assert isinstance(source, ConstantOp)
         inner, columns = reversed(shape) if transposed else shape
         one_row = prod(shape_of(x.type)[:-1]) == 1
-        few = _FEW_VECTORS * self.lanes - 1 if one_row else self.lanes // _FEW_LANES
-        if columns <= few and not (transposed and one_row):
+        if one_row:
+            stays = not transposed and columns < _FEW_VECTORS * self.lanes
+        else:
+            stays = columns <= TIMINGS.most_summed_columns and columns < self.lanes
+        if stays:
             return None
         width = panel_width(columns, self.lanes, self.machine.panel_vectors)
         value, t = source.value, source.result.type

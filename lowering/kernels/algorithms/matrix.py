@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from math import prod
 
 from ....glow_dialects.elements import compute_type, element_bytes
@@ -13,6 +15,7 @@ from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import (
     balanced_panel,
+    fills_part,
     finishes_apart,
     repays_packing,
     repays_transposing,
@@ -56,6 +59,11 @@ def matmul(k: Kernel) -> None:
             lhs = k.copied(lhs, lhs.element)
         _by_panels(k, lhs, _in_panels(k, rhs), columns)
         return
+    lanes = k.machine.lanes(8 * element_bytes(compute_type(k.element)))
+    has_limits = any(v.limits for v in (lhs, rhs, *k.elementwise_views))
+    if not has_limits and fills_part(lanes, rows, columns):
+        _in_whole_vectors(k, batch, lhs, rhs, lanes)
+        return
     if rhs.strides[-1] != 1 and repays_transposing(rows, terms):
         rhs = k.copied(rhs, rhs.element)
     i, j = lhs.dim("i", -2), rhs.dim("j", -1)
@@ -63,6 +71,31 @@ def matmul(k: Kernel) -> None:
     element = compute_type(k.element)
     reduction = total(Combine.ADD, element, lhs[[*batch, i, t]], rhs[[*batch, t, j]])
     k.reduce([*batch, i, j], [t], reduction, [*batch, i, j])
+
+
+def _in_whole_vectors(k: Kernel, batch: Sequence[Dim], lhs: View, rhs: View, lanes: int) -> None:
+    """
+    Computes products whose few columns fill a part of a vector: a copy of the right matrix has
+    whole vectors, and so have the sums of a few rows. What the further lanes have is not read.
+    """
+    rows, terms, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
+    matrix = k.scratch((terms, lanes), rhs.element)
+    together = min(rows_finished_together(), rows)
+    sums = k.scratch((together, lanes), compute_type(k.element))
+    t, column, lane = Dim("t", terms), Dim("j", columns), Dim("j", lanes)
+
+    def visit(few: Rows) -> None:
+        i = few.row
+        reads = lhs[[*few.place, t]], matrix[[t, lane]]
+        products = total(Combine.ADD, sums.element, *reads)
+        k.map([i, lane], sums[[i, lane]], (), X, [t], products)
+        k.finish([i, column], [*few.place, column], [sums[[i, column]]])
+
+    with ExitStack() as loops:
+        for dim in batch:
+            loops.enter_context(k.repeat(dim))
+        k.copy([t, column], matrix[[t, column]], rhs[[*batch, t, column]])
+        in_blocks(k, Rows(batch, 0, Dim("i", rows)), together, visit)
 
 
 def _in_panels(k: Kernel, matrix: View) -> View:

@@ -150,6 +150,15 @@ def finishes_apart(body: Body | None) -> bool:
     return body is not None and body.weight > TIMINGS.most_inline_weight
 
 
+def fills_part(lanes: int, rows: int, columns: int) -> bool:
+    """
+    Returns whether the columns of a product fill a part of a vector that repays computing whole
+    vectors. Few of them are sums along terms instead.
+    """
+    is_part = TIMINGS.most_summed_columns < columns < lanes
+    return is_part and rows >= TIMINGS.least_whole_vector_rows
+
+
 def rows_finished_together() -> int:
     """Returns how many rows of sums are computed before a nest of its own finishes them."""
     return TIMINGS.finished_rows

@@ -8,6 +8,7 @@ import glow
 import numpy as np
 import pytest
 from glow.glow_dialects import glow_vec
+from glow.glow_dialects.glow.matrix import MatMulOp
 from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp
 from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
 from glow.glow_dialects.operator import with_shape
@@ -42,6 +43,15 @@ def test_packed_matmul(case: tuple, dtype: type):
     x, matrix = random(1, *rows, inner, dtype=dtype), random(2, inner, columns, dtype=dtype)
     weights = packed(matrix, panel_width(columns, lanes, vectors))
     check(PackedMatMulOp, x, weights, columns=columns, tolerance=2e-5)
+
+
+@pytest.mark.parametrize("columns", [3, 5, 9, 12, 15])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_columns_that_fill_a_part_of_a_vector(columns: int, transposed: bool):
+    for batch, rows, inner in (((), 9, 21), ((3,), 8, 5), ((2, 3), 50, 33), ((2,), 7, 4)):
+        x = random(1, *batch, rows, inner)
+        shape = (columns, inner) if transposed else (inner, columns)
+        check(MatMulOp, x, random(2, *batch, *shape), transpose_rhs=transposed, tolerance=2e-5)
 
 
 SUM_IN_PLACE = """
