@@ -296,8 +296,20 @@ class Timings:
     """Terms of a sum for which that holds; more repay adding the lanes of vectors."""
     least_packed_rows: int = 48
     """Rows of a product that repay copying a matrix that is not constant to panels."""
+    most_summed_columns: int = 4
+    """
+    Columns of a product of several rows that are sums of vectors along terms, if they do not fill a
+    vector; of more, whole vectors of columns are computed. On a Zen 4, sums along 768 terms take 28
+    us for 256 rows and 4 columns, 67 for 5; vectors of 16 columns take 60.
+    """
+    least_whole_vector_rows: int = 8
+    """Rows of a product that repay a copy of a matrix whose columns fill a part of a vector."""
     least_patch_filters: int = 128
     """Filters that each element of a patch meets, which repay writing patches to memory."""
+    least_patches: int = 128
+    """Patches, and terms of their products, below which that is not worth its while."""
+    most_patch_bytes: int = 1 << 26
+    """Bytes of patches that a convolution may have."""
     least_spared_lanes: float = 1 / 8
     """
     The share of the lanes of input channels, which no channel fills, that repays blocks of a size
@@ -308,20 +320,8 @@ class Timings:
     Elements of the window of a depthwise convolution that repays putting its input in blocks of
     channels, and taking its result out of them.
     """
-    most_summed_columns: int = 4
-    """
-    Columns of a product of several rows that are sums of vectors along terms, if they do not fill a
-    vector; of more, whole vectors of columns are computed. On a Zen 4, sums along 768 terms take 28
-    us for 256 rows and 4 columns, 67 for 5; vectors of 16 columns take 60.
-    """
-    least_whole_vector_rows: int = 8
-    """Rows of a product that repay a copy of a matrix whose columns fill a part of a vector."""
     least_pooled_window: int = 9
     """The same for the window of a pool whose input fits into the second cache."""
-    least_patches: int = 128
-    """Patches, and terms of their products, below which that is not worth its while."""
-    most_patch_bytes: int = 1 << 26
-    """Bytes of patches that a convolution may have."""
     most_inline_weight: int = 12
     """
     Operations of a body that runs on accumulators in registers. For more, a tile would have to have

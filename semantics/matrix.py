@@ -26,8 +26,11 @@ def fully_connected(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> 
     return summed(call, x @ w.T, b)
 
 
+def unpacked(panels: np.ndarray, columns: int) -> np.ndarray:
+    """Returns the matrix [K, columns] of panels [P, K, width]."""
+    return panels.transpose(1, 0, 2).reshape(panels.shape[1], -1)[:, :columns]
+
+
 @meaning(PackedMatMulOp)
 def packed_matmul(call: Call, x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    _, inner, _ = w.shape
-    matrix = wide(w).transpose(1, 0, 2).reshape(inner, -1)[:, : call.int("columns")]
-    return np.matmul(wide(x), matrix)
+    return np.matmul(wide(x), unpacked(wide(w), call.int("columns")))

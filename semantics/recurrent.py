@@ -9,6 +9,7 @@ import numpy as np
 from ..glow_dialects.glow.recurrent import GruOp, LstmOp, Recurrent, RnnOp
 from ..glow_dialects.operator import Call, shape_of
 from ..glow_dialects.scalar import Expr, fold
+from .matrix import unpacked
 from .numpy_algebra import NumpyAlgebra
 from .registry import meaning, wide
 
@@ -52,11 +53,8 @@ def _matrix(call: Call, weights: np.ndarray) -> np.ndarray:
     assert issubclass(operator, Recurrent)
     _, hidden, width = weights.shape
     ends = np.cumsum(operator.panels(hidden, width))
-    columns = [
-        panels.transpose(1, 0, 2).reshape(hidden, -1)[:, : gates * hidden]
-        for gates, panels in zip(operator.PRODUCTS, np.split(weights, ends[:-1]), strict=True)
-    ]
-    return wide(np.concatenate(columns, axis=1))
+    parts = zip(np.split(wide(weights), ends[:-1]), operator.columns(hidden), strict=True)
+    return np.concatenate([unpacked(panels, columns) for panels, columns in parts], axis=1)
 
 
 @meaning(LstmOp)

@@ -135,9 +135,14 @@ class Recurrent(Node, abc.ABC):
         return sum(cls.PRODUCTS)
 
     @classmethod
+    def columns(cls, hidden: int) -> list[int]:
+        """Returns how many columns the weights of each product have."""
+        return [gates * hidden for gates in cls.PRODUCTS]
+
+    @classmethod
     def panels(cls, hidden: int, width: int) -> list[int]:
-        """Returns how many panels of some width have the weights of each product."""
-        return [-(-gates * hidden // width) for gates in cls.PRODUCTS]
+        """Returns how many panels of some width they have."""
+        return [-(-columns // width) for columns in cls.columns(hidden)]
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:

@@ -64,7 +64,7 @@ from ..levels import GRAPH
 from .layouts.quads import are_factors
 from .loop_panels import pack_before_loops
 from .narrow_panels import packed_product
-from .panels import packed, panel_width
+from .panels import packed, packed_parts, panel_width
 from .rewriting import Build, RuleTable, apply_rules, defining_op, is_constant
 from .zeros import is_rectified
 
@@ -165,16 +165,16 @@ class _Rules:
             return None
         operator, (hidden, columns) = type(node), shape_of(weights.type)
         width = self.machine.panel_vectors * self.lanes
-        read = constant_reader(weights)
-        if columns <= width or read is None:
+        if columns <= width:
             return None
+        read = constant_reader(weights)
+        assert read is not None
+        shape = [sum(operator.panels(hidden, width)), hidden, width]
+        hint, sizes = weights.name_hint or "weights", operator.columns(hidden)
 
         def panels() -> np.ndarray:
-            ends = np.cumsum(operator.PRODUCTS)[:-1] * hidden
-            return np.concatenate([packed(p, width) for p in np.split(read(), ends, axis=1)])
+            return packed_parts(read(), sizes, width)
 
-        shape = [sum(operator.panels(hidden, width)), hidden, width]
-        hint = weights.name_hint or "weights"
         constant = build.add(lazy_constant(shape, element_of(weights.type), hint, panels))
         return build.like(node, x, constant, *others)
 

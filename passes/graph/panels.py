@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -31,6 +33,12 @@ def packed(matrix: np.ndarray, width: int) -> np.ndarray:
     if full < panels:
         result[full, :, : columns - full * width] = matrix[:, full * width :]
     return result
+
+
+def packed_parts(matrix: np.ndarray, sizes: Sequence[int], width: int) -> np.ndarray:
+    """Returns the panels of parts of so many columns, one part after the other."""
+    parts = np.split(matrix, np.cumsum(sizes)[:-1], axis=1)
+    return np.concatenate([packed(part, width) for part in parts])
 
 
 def panels(matrix: SSAValue, turned: bool, width: int, build: Build) -> SSAValue:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from math import prod
+
+from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.elementwise import X
@@ -24,11 +25,11 @@ from ..schedules.blocking import (
 )
 from .row_blocks import (
     Rows,
-    each_panel,
     for_rows,
     in_blocks,
+    nested,
     one_or_several,
-    panels_of_a_nest,
+    panels_visited,
 )
 
 
@@ -59,10 +60,9 @@ def matmul(k: Kernel) -> None:
             lhs = k.copied(lhs, lhs.element)
         _by_panels(k, lhs, _in_panels(k, rhs), columns)
         return
-    lanes = k.machine.lanes(8 * element_bytes(compute_type(k.element)))
     has_limits = any(v.limits for v in (lhs, rhs, *k.elementwise_views))
-    if not has_limits and fills_part(lanes, rows, columns):
-        _in_whole_vectors(k, batch, lhs, rhs, lanes)
+    if not has_limits and fills_part(_lanes(k, compute_type(k.element)), rows, columns):
+        _in_whole_vectors(k, batch, lhs, rhs)
         return
     if rhs.strides[-1] != 1 and repays_transposing(rows, terms):
         rhs = k.copied(rhs, rhs.element)
@@ -73,36 +73,28 @@ def matmul(k: Kernel) -> None:
     k.reduce([*batch, i, j], [t], reduction, [*batch, i, j])
 
 
-def _in_whole_vectors(k: Kernel, batch: Sequence[Dim], lhs: View, rhs: View, lanes: int) -> None:
-    """
-    Computes products whose few columns fill a part of a vector: a copy of the right matrix has
-    whole vectors, and so have the sums of a few rows. What the further lanes have is not read.
-    """
+def _in_whole_vectors(k: Kernel, batch: Sequence[Dim], lhs: View, rhs: View) -> None:
+    """Computes products whose columns fill a part of a vector, from copies in whole vectors."""
     rows, terms, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
-    matrix = k.scratch((terms, lanes), rhs.element)
-    together = min(rows_finished_together(), rows)
-    sums = k.scratch((together, lanes), compute_type(k.element))
-    t, column, lane = Dim("t", terms), Dim("j", columns), Dim("j", lanes)
+    panel = k.scratch((1, terms, _lanes(k, compute_type(k.element))), rhs.element)
+    t, j = Dim("t", terms), Dim("j", columns)
 
-    def visit(few: Rows) -> None:
-        i = few.row
-        reads = lhs[[*few.place, t]], matrix[[t, lane]]
-        products = total(Combine.ADD, sums.element, *reads)
-        k.map([i, lane], sums[[i, lane]], (), X, [t], products)
-        k.finish([i, column], [*few.place, column], [sums[[i, column]]])
+    def visit() -> None:
+        k.copy([t, j], panel[[0, t, j]], rhs[[*batch, t, j]])
+        _panel(k, lhs, panel, Rows(batch, 0, Dim("i", rows)), 0, [j])
 
-    with ExitStack() as loops:
-        for dim in batch:
-            loops.enter_context(k.repeat(dim))
-        k.copy([t, column], matrix[[t, column]], rhs[[*batch, t, column]])
-        in_blocks(k, Rows(batch, 0, Dim("i", rows)), together, visit)
+    nested(k, batch, visit)
+
+
+def _lanes(k: Kernel, element: Attribute) -> int:
+    """Returns how many elements a vector has."""
+    return k.machine.lanes(8 * element_bytes(element))
 
 
 def _in_panels(k: Kernel, matrix: View) -> View:
     """Returns a copy of a matrix [K, N] in panels [ceil(N / width), K, width]."""
     inner, columns = matrix.shape
-    lanes = k.machine.lanes(8 * element_bytes(matrix.element))
-    width = balanced_panel(k.machine, lanes, columns)
+    width = balanced_panel(k.machine, _lanes(k, matrix.element), columns)
     panels, rest = divmod(columns, width)
     copied = k.scratch((panels + (rest > 0), inner, width), matrix.element)
     p, t, j = Dim("p", panels), Dim("t", inner), Dim("j", width)
@@ -130,12 +122,8 @@ def _by_panels(k: Kernel, x: View, weights: View, columns: int) -> None:
 
     def visit(rows: Rows) -> None:
         for part, is_one in one_or_several(k, rows):
-            if is_one:
-                for p, dims in panels_of_a_nest(columns, width):
-                    _panel(k, x, weights, part, p, dims)
-                continue
-            for p, column in each_panel(k, columns, width):
-                _panel(k, x, weights, part, p, [column])
+            for p, dims in panels_visited(k, columns, width, in_nest=is_one):
+                _panel(k, x, weights, part, p, dims)
 
     together = rows_of_panels(k.machine, prod(x.shape[:-1]), inner)
     for_rows(k, x.rank - 1, [x], together, visit)
@@ -148,7 +136,7 @@ def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Index, dims: list[D
     not fill a vector, the sums of the columns behind them, which panels have, are computed as well.
     """
     *panels, column = dims
-    lanes = k.machine.lanes(8 * element_bytes(compute_type(k.element)))
+    lanes = _lanes(k, compute_type(k.element))
     filled = min(-(-column.size // lanes) * lanes, weights.shape[2])
     if filled == column.size and not finishes_apart(k.epilogue.body):
         visited, terms, products, place = _product(k, x, weights, rows, p, dims)

@@ -22,7 +22,7 @@ from ....glow_dialects.glow_nest.nest import Combine, Nest
 from ....glow_dialects.scalar import Expr, arguments, select
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import repays_packed_weights
-from .row_blocks import each_panel, panels_of_a_nest
+from .row_blocks import each_panel, panels_visited
 
 
 def operator_of(k: Kernel) -> type[Recurrent]:
@@ -113,11 +113,8 @@ class _Weights:
         """
         if self.width == self.columns:
             yield affine(0), [Dim("g", self.columns)]
-        elif batch == 1:
-            yield from panels_of_a_nest(self.columns, self.width)
         else:
-            for p, column in each_panel(k, self.columns, self.width):
-                yield p, [column]
+            yield from panels_visited(k, self.columns, self.width, in_nest=batch == 1)
 
 
 def _weights(k: Kernel, number: int) -> _Weights:
@@ -126,14 +123,14 @@ def _weights(k: Kernel, number: int) -> _Weights:
     before the first step where that pays off.
     """
     operator, given, (_, rows, _, hidden) = operator_of(k), k.operands[1], k.result.shape
-    columns = operator.PRODUCTS[number] * hidden
+    sizes = operator.columns(hidden)
+    columns, first = sizes[number], sum(sizes[:number])
     if given.rank == 3:
         counts = operator.panels(hidden, given.shape[2])
         start = given.offset + sum(counts[:number]) * given.strides[0]
         shape = (counts[number], *given.shape[1:])
         return _Weights(View(given.buffer, shape, given.strides, start), columns)
     width = k.machine.panel_vectors * k.machine.lanes(8 * element_bytes(given.element))
-    first = sum(operator.PRODUCTS[:number]) * hidden
     if columns <= width or not repays_packed_weights(rows - 1):
         start = given.offset + first * given.strides[1]
         shape, strides = (1, hidden, columns), (0, *given.strides)

@@ -63,7 +63,7 @@ def for_rows(k: Kernel, leading: int, views: Sequence[View], count: int, visit: 
     # the index of the last one alone moves through all dimensions that are joined
     zeros: list[Index] = [0] * (leading - 1 - joined)
     rows = Rows([*outer, *zeros], 0, Dim("i", size, limit))
-    _nested(k, outer, lambda: in_blocks(k, rows, count, visit))
+    nested(k, outer, lambda: in_blocks(k, rows, count, visit))
 
 
 def _for_texts(k: Kernel, leading: int, view: View, period: int, count: int, visit: Visit) -> None:
@@ -71,15 +71,16 @@ def _for_texts(k: Kernel, leading: int, view: View, period: int, count: int, vis
     *others, last = range(leading)
     outer, text = [view.dim(f"o{i}", i) for i in others], Dim("o", view.shape[last] // period)
     rows = Rows(outer, text * period, Dim("i", period, view.limits[last]))
-    _nested(k, [*outer, text], lambda: in_blocks(k, rows, count, visit))
+    nested(k, [*outer, text], lambda: in_blocks(k, rows, count, visit))
 
 
-def _nested(k: Kernel, dims: Sequence[Dim], inner: Callable[[], None]) -> None:
+def nested(k: Kernel, dims: Sequence[Dim], inner: Callable[[], None]) -> None:
+    """Lets `inner` add its nests within loops over dimensions."""
     if not dims:
         inner()
         return
     with k.repeat(dims[0]):
-        _nested(k, dims[1:], inner)
+        nested(k, dims[1:], inner)
 
 
 def in_blocks(k: Kernel, rows: Rows, count: int, visit: Visit) -> None:
@@ -134,11 +135,17 @@ def each_panel(
             yield affine(whole), Dim("l", rest)
 
 
-def panels_of_a_nest(columns: int, width: int) -> Iterator[tuple[Affine, list[Dim]]]:
+def panels_visited(
+    k: Kernel, columns: int, width: int, in_nest: bool
+) -> Iterator[tuple[Affine, list[Dim]]]:
     """
-    Yields the same for panels that one nest visits: their number, and the loop variables of panels
-    and of columns.
+    Yields the same with the loop variables of a nest: those of columns, and before them, if one
+    nest visits all whole panels, those of panels.
     """
+    if not in_nest:
+        for number, column in each_panel(k, columns, width):
+            yield number, [column]
+        return
     whole, rest = divmod(columns, width)
     if whole:
         p = Dim("p", whole)

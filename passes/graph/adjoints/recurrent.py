@@ -54,7 +54,7 @@ class _Layer:
         return convert(self.build, value, self.element)
 
     def _parts(self, weights: SSAValue) -> list[SSAValue]:
-        sizes = [n * self.hidden for n in self.cell.parts()]
+        sizes = self.cell.operator.columns(self.hidden)
         if len(sizes) == 1:
             return [weights]
         starts = [sum(sizes[:i]) for i in range(len(sizes))]

@@ -97,10 +97,6 @@ class Cell(abc.ABC):
     def __init__(self, call: Call):
         self.call = call
 
-    def parts(self) -> Sequence[int]:
-        """Returns how many gates each part of the weights is for."""
-        return [self.operator.gates()]
-
     def exprs(self) -> Sequence[Expr]:
         """Returns all parts of the result after a step, of `arguments`."""
         return self.operator.written(self.call)
@@ -208,9 +204,6 @@ class _Rnn(Cell):
 
 class _Gru(Cell):
     operator = GruOp
-
-    def parts(self) -> Sequence[int]:
-        return [2, 1]
 
     def products(
         self, build: Build, x: SSAValue, weights: Sequence[SSAValue], state: SSAValue

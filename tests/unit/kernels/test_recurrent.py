@@ -6,20 +6,13 @@ import numpy as np
 import pytest
 from glow.glow_dialects.glow.recurrent import GruOp, LstmOp, Recurrent, RnnOp
 from glow.glow_dialects.operator import with_shape
-from glow.passes.graph.panels import packed
+from glow.passes.graph.panels import packed_parts
 from glow.runtime.interpreter import interpret
 from glow.semantics import element_type
 from glow.tests.support.operator_kernels import check, one_node, random
 
 # steps, batch, hidden, columns of a panel
 SIZES = [(3, 1, 37, 16), (1, 1, 48, 48), (4, 3, 21, 8), (2, 1, 5, 32), (17, 2, 24, 24)]
-
-
-def in_panels(operator: type[Recurrent], weights: np.ndarray, width: int) -> np.ndarray:
-    hidden = len(weights)
-    starts = [sum(operator.PRODUCTS[:i]) * hidden for i in range(len(operator.PRODUCTS))]
-    parts = np.split(weights, starts[1:], axis=1)
-    return np.concatenate([packed(part, width) for part in parts])
 
 
 @pytest.mark.parametrize("operator", [LstmOp, GruOp, RnnOp])
@@ -32,7 +25,7 @@ def test_weights_in_panels(operator: type[Recurrent], sizes: tuple[int, int, int
     others = [random(3, operator.STATES, batch, hidden)]
     if operator.ROWS:
         others.append(random(4, operator.ROWS, hidden))
-    panels = in_panels(operator, weights, width)
+    panels = packed_parts(weights, operator.columns(hidden), width)
     found, expected = (
         interpret(
             one_node(operator, [with_shape(element_type(a.dtype), a.shape) for a in given]), given

@@ -79,7 +79,7 @@ def _kernels(module: ModuleOp) -> int:
 
 @pytest.mark.parametrize("kind", ["f32", "f16", "quantized", "product"])
 def test_one_kernel_for_all_numbers(kind: str, rng: np.random.Generator) -> None:
-    scales, zeros = rng.uniform(0.02, 0.09, 4).round(4), rng.integers(2, 250, 4)
+    scales, zeros = rng.uniform(0.05, 0.09, 4).round(4), rng.integers(2, 250, 4)
     steps = {
         "f32": [_stack("f32", 17.3 * s, 2 + s) for s in scales],
         "f16": [_stack("f16", 17.3 * s, 2 + s) for s in scales],
@@ -95,7 +95,7 @@ def test_one_kernel_for_all_numbers(kind: str, rng: np.random.Generator) -> None
         "w": rng.standard_normal((COLUMNS, COLUMNS)).astype("f4") / 4,
     }
     before = interpret(module, inputs)["y"]
-    assert np.abs(before).max() > 0.01
+    assert np.abs(before).max() > 0.1
     separate = apply(module.clone(), "glow-allocate")
     apply(module, "glow-share-bodies")
     verify_memory(module)
