@@ -12,17 +12,22 @@ from ..registry import Kernel
 
 @dataclass(frozen=True)
 class Rows:
-    """A few rows of a tensor: those with indices `[*outer, first + row]`. A vector is one row."""
+    """
+    A few rows of a tensor: those with indices `[*outer, first + row, *after]`. A vector is one row.
+    """
 
     outer: Sequence[Index]
     first: Index
     row: Dim
+    after: Sequence[Index] = ()
     of_vector: bool = False
 
     @property
     def place(self) -> list[Index]:
         """The indices of a row."""
-        return [] if self.of_vector else [*self.outer, affine(self.first) + self.row]
+        if self.of_vector:
+            return []
+        return [*self.outer, affine(self.first) + self.row, *self.after]
 
     def part(self, first: Index, size: int, limit: Limit | None = None) -> Rows:
         """Returns `size` of these rows, starting with row `first`."""
@@ -47,12 +52,14 @@ def for_rows(k: Kernel, leading: int, views: Sequence[View], count: int, visit: 
         _for_texts(k, leading, views[0], period, count, visit)
         return
     limits = [views[0].limit(i) for i in range(leading)]
-    size, joined, limit = shape[-1], leading - 1, limits[-1]
+    # the stride of a dimension of one element says nothing
+    several = [i for i in range(leading) if shape[i] > 1 or limits[i] is not None]
+    last = several[-1] if several else leading - 1
+    size, joined, limit = shape[last], last, limits[last]
     while joined and (
         shape[joined - 1] == 1
         or (
-            limit is None
-            and all(v.strides[joined - 1] == v.strides[leading - 1] * size for v in views)
+            limit is None and all(v.strides[joined - 1] == v.strides[last] * size for v in views)
         )
     ):
         joined -= 1
@@ -61,8 +68,8 @@ def for_rows(k: Kernel, leading: int, views: Sequence[View], count: int, visit: 
         size *= shape[joined]
     outer = [views[0].dim(f"o{i}", i) for i in range(joined)]
     # the index of the last one alone moves through all dimensions that are joined
-    zeros: list[Index] = [0] * (leading - 1 - joined)
-    rows = Rows([*outer, *zeros], 0, Dim("i", size, limit))
+    inner: list[Index] = [0] * (last - joined)
+    rows = Rows([*outer, *inner], 0, Dim("i", size, limit), after=[0] * (leading - 1 - last))
     nested(k, outer, lambda: in_blocks(k, rows, count, visit))
 
 
