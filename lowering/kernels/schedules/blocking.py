@@ -189,12 +189,20 @@ def rows_packed_together(
     (`is_strided`), or its planes compete for the same lines of the nearest cache, because their
     distance is a multiple of a page. Returns None where that does not pay off.
     """
-    ways = machine.l1_bytes // TIMINGS.page_bytes
-    compete = planes > ways and plane_bytes % TIMINGS.page_bytes < LINE_BYTES
+    compete = lines_compete(machine, planes, plane_bytes)
     if not (is_strided or compete) or planes * plane_bytes <= near_bytes(machine):
         return None
     most = max(1, near_bytes(machine) // (planes * row_bytes))
     return -(-rows // -(-rows // most))
+
+
+def lines_compete(machine: MachineDescription, lines: int, distance: int) -> bool:
+    """
+    Returns whether lines of the same distance in bytes compete for the same places of the nearest
+    cache, because the distance is a multiple of a page and there are more of them than ways.
+    """
+    ways = machine.l1_bytes // TIMINGS.page_bytes
+    return lines > ways and distance % TIMINGS.page_bytes < LINE_BYTES
 
 
 def plane_stride(elements: int, element_bytes: int) -> int:

@@ -30,6 +30,7 @@ from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
+from .blocking import lines_compete
 from .streams import spread
 from .windows import Window, window_of
 
@@ -73,7 +74,11 @@ def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
 
 
 def _choose_transposed(nest: Nest, machine: MachineDescription) -> RegisterTranspose | None:
-    """Returns the schedule of a copy that reads along one dimension and writes along another."""
+    """
+    Returns the schedule of a copy that reads along one dimension and writes along another. The
+    innermost loop goes on along the lines that are written; along those that are read, if these
+    compete for places of the nearest cache, as a line is then best read at once.
+    """
     if not nest.raw or nest.in_place or len(nest.operands) != 1 or nest.operands[0].indirect:
         return None
     (read,), (write,) = nest.operands, nest.writes
@@ -90,7 +95,12 @@ def _choose_transposed(nest: Nest, machine: MachineDescription) -> RegisterTrans
     if lanes < TIMINGS.least_transposed or read.stride(vector) == 0:
         return None
     rest = [d for d in nest.parallel if d not in (vector, turned)]
-    order = (*rest, turned, vector)
+    apart = read.stride(vector)
+    assert isinstance(apart, int)
+    inner = (turned, vector)
+    if lines_compete(machine, vector.size, apart * element_bytes(read.element)):
+        inner = (vector, turned)
+    order = (*rest, *inner)
     return RegisterTranspose(order=order, vector=vector, lanes=lanes, turned=turned)
 
 
