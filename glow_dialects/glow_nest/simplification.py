@@ -13,7 +13,7 @@ from .affine import Access, Affine, Dim
 from .body import Body
 from .nest import Nest, mapped, substituted
 
-RECORDS = (2, 4)
+RECORDS = (2, 3, 4)
 """The number of values that vectors interleave, so that they are neighbours in memory."""
 
 

@@ -18,7 +18,7 @@ from .emit import Emitter
 
 def interleaves(nest: Nest, dim: Dim | None) -> bool:
     """
-    Returns whether the writes of a nest, for all of a dimension, are records of two or four fields.
+    Returns whether the writes of a nest, for all of a dimension, are records of two to four fields.
     """
     first, *others = nest.writes
     count = len(nest.writes)
@@ -38,6 +38,13 @@ def interleaved(emitter: Emitter, fields: Sequence[SSAValue], lanes: int) -> SSA
     """
     Returns lane 0 of each field, then lane 1 of each, and so on; fields are vectors of `lanes`.
     """
+    if len(fields) == 3:
+        first, second, third = fields
+        mask = [lane + part * lanes for lane in range(lanes) for part in (0, 1)]
+        pairs = emitter.shuffle(first, second, mask)
+        wide = emitter.shuffle(third, third, range(2 * lanes))
+        mask = [n for i in range(lanes) for n in (2 * i, 2 * i + 1, 2 * lanes + i)]
+        return emitter.shuffle(pairs, wide, mask)
     parts, size = list(fields), lanes
     while len(parts) > 1:
         # two vectors are combined at a time: a, b, c, d become (a, c) and (b, d) first

@@ -110,7 +110,10 @@ def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedu
 
     def lanes_of(dim: Dim) -> int:
         lanes = _lanes(nest, dim, machine)
-        return max(1, lanes // len(nest.writes)) if interleaves(nest, dim) else lanes
+        # three fields fill no vector
+        if not interleaves(nest, dim) or len(nest.writes) == 3:
+            return lanes
+        return max(1, lanes // len(nest.writes))
 
     def cost(dim: Dim) -> float:
         lanes = lanes_of(dim)

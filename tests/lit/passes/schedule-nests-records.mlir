@@ -25,11 +25,21 @@ module attributes {glow.machine = #glow.machine<vector_bits = 256, vector_regist
       glow_nest.yield %2 : f32
     }
   }
-  // Three neighbours stay a loop, and so do two of an operand whose elements are neighbours as well.
+  // Three fields are a vector each. The first two are interleaved first, the third one among them.
   // CHECK:      kernel @k_three_times(
-  // CHECK-NEXT: parallel(ij: 240, r: 3)
-  glow_nest.kernel @k_three_times(%out: memref<6x120xf32>, %in: memref<6x40xf32>) {
-    glow_nest.nest parallel(i: 6, j: 40, r: 3) reads(%in[40 * i + j]) writes(%out[120 * i + 3 * j + r]) raw
+  // CHECK-NEXT: parallel(i1i2: 240) reads(%in[i1i2], %in[i1i2 + 240], %in[i1i2 + 480]) writes(%out[3 * i1i2], %out[3 * i1i2 + 1], %out[3 * i1i2 + 2])
+  // CHECK:      schedule<elementwise, order = [i1i2], vector = i1i2, lanes = 8>
+  // LOOPS:      @k_three_times
+  // LOOPS:      vector.shuffle {{.*}} [0, 1, 16, 2, 3, 17, 4, 5, 18, 6, 7, 19, 8, 9, 20, 10, 11, 21, 12, 13, 22, 14, 15, 23]
+  // LOOPS-NEXT: vector.store {{.*}} vector<24xf32>
+  glow_nest.kernel @k_three_times(%out: memref<6x120xf32>, %in: memref<3x6x40xf32>) {
+    glow_nest.nest parallel(i1: 6, i2: 40, r: 3) reads(%in[240 * r + 40 * i1 + i2]) writes(%out[120 * i1 + 3 * i2 + r]) raw
+  }
+  // Five neighbours stay a loop, and so do two of an operand whose elements are neighbours as well.
+  // CHECK:      kernel @k_five_times(
+  // CHECK-NEXT: parallel(ij: 240, r: 5)
+  glow_nest.kernel @k_five_times(%out: memref<6x200xf32>, %in: memref<6x40xf32>) {
+    glow_nest.nest parallel(i: 6, j: 40, r: 5) reads(%in[40 * i + j]) writes(%out[200 * i + 5 * j + r]) raw
   }
   // CHECK:      kernel @k_sum(
   // CHECK-NEXT: parallel(ij: 240, r: 2)

@@ -234,6 +234,13 @@ def test_transpose(permutation: tuple[int, ...], dtype: type):
     check(TransposeOp, random(11, 5, 19, 34, dtype=dtype), permutation=permutation)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.uint8, np.int64], ids=str)
+@pytest.mark.parametrize("fields", [2, 3, 4, 5])
+@pytest.mark.parametrize("rest", [(2, 19), (7, 11), (1, 64)], ids=str)
+def test_transpose_into_records(rest: tuple[int, int], fields: int, dtype: type):
+    check(TransposeOp, random(11, fields, *rest, dtype=dtype), permutation=(1, 2, 0))
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64], ids=str)
 def test_gather(axis: int, dtype: type):
