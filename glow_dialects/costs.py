@@ -37,7 +37,7 @@ def vector_load(stride: int, lanes: int, timings: Timings = TIMINGS) -> float:
         case 3 | 4:
             return timings.strided_load * stride
         case _:
-            return timings.gathered_lane * lanes
+            return timings.far_lane * lanes
 
 
 def chosen_load(lanes: int, timings: Timings = TIMINGS) -> float:

@@ -74,8 +74,10 @@ class Timings:
     """A vector of every second element, or in reverse order."""
     strided_load: float = 2.0
     """A vector of every third or fourth element, for each unit of the stride."""
+    far_lane: float = 5.0
+    """Each lane of a vector whose elements are further apart, often in a line of its own each."""
     gathered_lane: float = 1.5
-    """Each lane of a vector whose elements are loaded one by one."""
+    """Each lane of a vector whose elements indices in memory place."""
     chosen_index: float = 6.0
     """Loading a vector of indices, or one index, and keeping them within bounds."""
     stored_lane: float = 2.0
@@ -270,7 +272,7 @@ class Timings:
     """
     few_queries: int = 8
     """The same for keys as they are, all at once."""
-    least_packed_queries: int = 16
+    least_packed_queries: int = 12
     """Positions of a query that repay packing keys and values into panels."""
     masked_keys: int = 96
     """

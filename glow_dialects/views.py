@@ -56,6 +56,13 @@ def broadcast_view(t: MemRefType, shape: Sequence[int]) -> MemRefType:
     return view_type(t.element_type, shape, repeated, offset_of(t))
 
 
+def transposed_view(t: MemRefType, order: Sequence[int]) -> MemRefType:
+    """Returns the elements of `t` with its dimensions in another order."""
+    shape, strides = t.get_shape(), strides_of(t)
+    turned = [strides[d] for d in order]
+    return view_type(t.element_type, [shape[d] for d in order], turned, offset_of(t))
+
+
 def slice_view(
     t: MemRefType, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int]
 ) -> MemRefType:

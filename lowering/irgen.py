@@ -8,6 +8,7 @@ emitted in the order in which they stand (`glow-schedule-nodes` chooses that ord
 - a reshape, a broadcast or a slice is another view of its operand's buffer. Views compose: the
   result always refers to the buffer itself. If strides cannot express the result (a reshape of
   elements that are not dense), the operand is copied into a buffer of its own first;
+- a transpose is a view, too, if it moves whole rows and its users read rows wherever they are;
 - a concatenation copies each operand into its part of a new buffer, and a padding copies into the
   inside of a new buffer and fills its border. `glow-eliminate-copies` then lets most operands be
   computed in place;
@@ -41,18 +42,26 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ..glow_dialects.elements import memref_of
+from ..glow_dialects.elements import memref_of, strides_of
+from ..glow_dialects.glow.base import ReadsRowsAnywhere
 from ..glow_dialects.glow.constant import ConstantOp
-from ..glow_dialects.glow.shape import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp
+from ..glow_dialects.glow.shape import (
+    BroadcastOp,
+    ConcatOp,
+    PadOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+)
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, RESULT
-from ..glow_dialects.views import borders, broadcast_view, slice_view
+from ..glow_dialects.views import borders, broadcast_view, slice_view, transposed_view
 from ..passes.graph.rewriting import expect_static
 from ..passes.graph.states import states_of
 from ..passes.instructions.program import memref, tidy
 from ..passes.levels import GRAPH
 from ..passes.visited_operation import each
 from . import control_programs as _control_programs  # noqa: F401  (branches and loops)
-from .program_builder import BufferView, Program, emits, failure, memref_for
+from .program_builder import BufferView, Program, emit_instruction, emits, failure, memref_for
 
 
 @emits(ConstantOp)
@@ -81,6 +90,18 @@ def _slice(program: Program, node: SliceOp) -> None:
     call = node.call
     part = slice_view(source.type, call.ints("starts"), call.ints("sizes"), call.ints("strides"))
     program.set_place(node.result, BufferView(source.buffer, part))
+
+
+@emits(TransposeOp)
+def _transpose(program: Program, node: TransposeOp) -> None:
+    source, order = program.place(node.input), node.call.ints("permutation")
+    rank, users = len(order), [use.operation for use in node.result.uses]
+    moves_rows = rank and order[-1] == rank - 1 and strides_of(source.type)[-1] == 1
+    if not moves_rows or not all(user.has_trait(ReadsRowsAnywhere) for user in users):
+        emit_instruction(program, node)
+        return
+    turned = transposed_view(source.type, order)
+    program.set_place(node.result, BufferView(source.buffer, turned))
 
 
 @emits(ConcatOp)

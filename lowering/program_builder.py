@@ -134,7 +134,7 @@ class Program:
             if emitter is not None:
                 emitter(self, node)
             elif isinstance(node, Node):
-                _instruction(self, node)
+                emit_instruction(self, node)
             else:
                 raise failure(node, "expected only nodes of the glow dialect that compute values")
         return terminator
@@ -146,11 +146,12 @@ _EMITTERS: Table[type[Node | WithBodies], Emitter[Any]] = Table("a way to be emi
 
 
 def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
-    """Registers the function that emits a node without an instruction of its own."""
+    """Registers the function that emits a node which may need no instruction of its own."""
     return _EMITTERS.entry(node)
 
 
-def _instruction(program: Program, node: Node) -> None:
+def emit_instruction(program: Program, node: Node) -> None:
+    """Emits the instruction that is derived from a node, on newly allocated buffers."""
     sources = [program.operand(v) for v in node.operands]
     dests: list[SSAValue] = []
     for result in node.results:

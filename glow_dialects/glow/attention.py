@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType, f64, i1
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..operator import Call, expect_float, expect_rank, expect_same_element
-from .base import AcceptsEpilogue
+from .base import AcceptsEpilogue, ReadsRowsAnywhere
 from .structured import Structured
 
 
@@ -79,7 +79,7 @@ class AttentionOp(_Attention):
     value = operand_def(TensorType)
     result = result_def(TensorType)
 
-    traits = traits_def(AcceptsEpilogue())
+    traits = traits_def(AcceptsEpilogue(), ReadsRowsAnywhere())
 
 
 @irdl_op_definition
@@ -106,4 +106,4 @@ class MaskedAttentionOp(_Attention):
     mask = operand_def(TensorType)
     result = result_def(TensorType)
 
-    traits = traits_def(AcceptsEpilogue())
+    traits = traits_def(AcceptsEpilogue(), ReadsRowsAnywhere())

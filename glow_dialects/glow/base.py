@@ -19,6 +19,13 @@ class AcceptsEpilogue(OpTrait):
     """The operator's instruction can run a stacked chain on each result element."""
 
 
+class ReadsRowsAnywhere(OpTrait):
+    """
+    The operator reads operands by rows along the last dimension, and where each row is costs
+    nothing. So no copy pays that only changes the order of the other dimensions.
+    """
+
+
 class OnlyMovesData(OpTrait):
     """Views and copies express this operator in a program; it has no instruction of its own."""
 

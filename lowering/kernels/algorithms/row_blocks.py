@@ -58,9 +58,7 @@ def for_rows(k: Kernel, leading: int, views: Sequence[View], count: int, visit: 
     size, joined, limit = shape[last], last, limits[last]
     while joined and (
         shape[joined - 1] == 1
-        or (
-            limit is None and all(v.strides[joined - 1] == v.strides[last] * size for v in views)
-        )
+        or (limit is None and all(v.strides[joined - 1] == v.strides[last] * size for v in views))
     ):
         joined -= 1
         if shape[joined] > 1 and (outermost := limits[joined]) is not None:
