@@ -16,9 +16,9 @@ from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy import empty
 
 from ..interface.program import ProgramMemory
+from .output_memory import OutputMemory
 from .segment_file import PAGE
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class CpuProgram:
         self.plan = plan
         self._run = run
         self._weights_address = address_of(weights)
-        self._empty = empty
-        self._outputs = [(tuple(info.shape), info.memory_dtype) for info in signature.outputs]
+        forms = [(tuple(info.shape), info.memory_dtype) for info in signature.outputs]
+        self._outputs = OutputMemory(forms)
         self._states = signature.states
         self._idle: list[_Workspace] = []
         """The workspaces that no run uses now. Appending to and popping from a list are atomic."""
@@ -74,7 +74,7 @@ class CpuProgram:
         return ProgramMemory(self.weights.nbytes, self.plan.arena_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        outputs = self._fresh_outputs()
+        outputs = self._outputs.arrays()
         self.run_into(inputs, outputs)
         return outputs
 
@@ -98,7 +98,7 @@ class CpuProgram:
         from .clock import counter
 
         read = counter()
-        outputs = self._fresh_outputs()  # the program writes them: they must live on
+        outputs = self._outputs.arrays()  # the program writes them: they must live on
         space = self._prepare(inputs, outputs)
         try:
             begin = read()
@@ -109,9 +109,6 @@ class CpuProgram:
         finally:
             self._idle.append(space)
         return begin, records, end
-
-    def _fresh_outputs(self) -> list[np.ndarray]:
-        return [self._empty(shape, dtype) for shape, dtype in self._outputs]
 
     def _prepare(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> _Workspace:
         """Returns a workspace that has the addresses of inputs and outputs."""
