@@ -40,14 +40,17 @@ ATTENTION = """
 !v = tensor<2x9x3xf32>
 !s = tensor<2x7x9xf32>
 func.func @main(%q: !q {glow.name = "q"}, %k: !k {glow.name = "k"}, %v: !v {glow.name = "v"},
-                %mask: !s {glow.name = "mask"}) -> (tensor<2x7x3xf32> {glow.name = "y"}) {
+                %mask: !s {glow.name = "mask"})
+    -> (tensor<2x7x3xf32> {glow.name = "y"}, tensor<2x7x1xf32> {glow.name = "far"}) {
   %product = glow.matmul %q, %k transpose_rhs true : (!q, !k) -> !s
   %half = glow.splat value 0.5 : !s
   %scores = glow.mul %product, %half : (!s, !s) -> !s
   %masked = glow.add %scores, %mask : (!s, !s) -> !s
   %shares = glow.softmax %masked axis 2 : (!s) -> !s
   %y = glow.matmul %shares, %v : (!s, !v) -> tensor<2x7x3xf32>
-  func.return %y : tensor<2x7x3xf32>
+  %column = glow.slice %mask starts [0, 0, 2] sizes [2, 7, 1] : (!s) -> tensor<2x7x1xf32>
+  %far = glow.exp %column : (tensor<2x7x1xf32>) -> tensor<2x7x1xf32>
+  func.return %y, %far : tensor<2x7x3xf32>, tensor<2x7x1xf32>
 }
 """
 CONVOLUTION = """
