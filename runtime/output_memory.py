@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from sys import getrefcount
+from weakref import WeakSet
 
 import numpy as np
 from numpy import empty
@@ -17,18 +18,34 @@ class OutputMemory:
     """
     Makes arrays for the outputs of a program. The memory of large ones is used again once nobody
     else has the array or a view of it, since new memory costs several times as much as what is
-    written to it: the system clears each page first.
+    written to it: the system clears each page first. Of all programs with large outputs, the one
+    that ran last keeps arrays, so that those of specializations do not add up.
     """
 
     def __init__(self, forms: Sequence[tuple[tuple[int, ...], np.dtype]]):
         self._forms = [(*form, _pool(*form)) for form in forms]
+        self._pools = [pool for *_, pool in self._forms if pool is not None]
 
     def arrays(self) -> list[np.ndarray]:
         """Returns an uninitialized array for each output."""
+        if self._pools and self not in _KEEPERS:
+            for other in list(_KEEPERS):
+                other.forget()
+            _KEEPERS.clear()
+            _KEEPERS.add(self)
         return [
             empty(shape, dtype) if pool is None else _array(pool, shape, dtype)
             for shape, dtype, pool in self._forms
         ]
+
+    def forget(self) -> None:
+        """Keeps no array any more."""
+        for pool in self._pools:
+            pool.clear()
+
+
+_KEEPERS: WeakSet[OutputMemory] = WeakSet()
+"""The one that keeps arrays, if it is still there."""
 
 
 def _pool(shape: tuple[int, ...], dtype: np.dtype) -> list[np.ndarray] | None:

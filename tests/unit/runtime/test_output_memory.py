@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Barrier, Thread
+from weakref import finalize
 
 import numpy as np
 import pytest
@@ -57,6 +58,18 @@ def test_outputs_of_a_call_are_apart():
     first, second, small = memory(SHAPE, SHAPE, (2,)).arrays()
     assert not np.shares_memory(first, second)
     assert small.shape == (2,)
+
+
+def test_the_program_that_ran_last_keeps_memory():
+    first, second, small = memory(SHAPE), memory(SHAPE), memory((2,))
+    freed = []
+    (array,) = first.arrays()
+    finalize(array, freed.append, "first")
+    del array
+    small.arrays()
+    assert not freed
+    second.arrays()
+    assert freed == ["first"]
 
 
 def test_threads_have_arrays_of_their_own():
