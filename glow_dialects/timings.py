@@ -214,6 +214,11 @@ class Timings:
     near_block_tiles: int = 28
     """Tiles of a block that stays in the second cache, as the choice of the algorithm assumes."""
 
+    # sorting
+
+    least_sorted_rows: int = 4
+    """Rows that repay sorting them together, a row in each lane."""
+
     # decision trees
 
     walked_rows: int = 64

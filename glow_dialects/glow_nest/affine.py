@@ -13,10 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from xdsl.ir import Attribute
 
 from ..elements import row_major_strides
+
+_T = TypeVar("_T")
 
 Stride = int | tuple[int, ...]
 """Elements per step of a loop variable, or the offset for each of its values."""
@@ -235,6 +238,18 @@ class View:
     def dim(self, name: str, dimension: int) -> Dim:
         """Returns a loop variable that runs over a dimension."""
         return Dim(name, self.shape[dimension], self.limit(dimension))
+
+    def without(self, dimension: int) -> View:
+        """Returns the elements whose index of a dimension is 0."""
+
+        def others(of: tuple[_T, ...]) -> tuple[_T, ...]:
+            return of[:dimension] + of[dimension + 1 :]
+
+        return View(
+            *(self.buffer, others(self.shape), others(self.strides), self.offset),
+            limits=others(self.limits),
+            periods=others(self.periods),
+        )
 
     @staticmethod
     def dense(buffer: Buffer, shape: Sequence[int]) -> View:

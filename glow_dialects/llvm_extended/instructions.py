@@ -219,3 +219,24 @@ class SelectOp(IRDLOperation):
             expect_same_shape(self.cond, self.res)
         elif self.cond.type != i1:
             raise VerifyException(f"expected an i1 condition, found {self.cond.type}")
+
+
+@irdl_op_definition
+class FreezeOp(IRDLOperation):
+    """
+    The same value, or any value if it is poison or undefined.
+
+    ```mlir
+    %r = llvm.freeze %a : vector<4xf32>
+    ```
+    """
+
+    name = "llvm.freeze"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    arg = operand_def(T)
+    res = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$arg attr-dict `:` type($res)"

@@ -127,6 +127,11 @@ def selection(op: Operation, names: Names) -> str:
     return f"{op.name[5:]} {_flags(op)}{names.listed(op.operands)}"
 
 
+@translates("llvm.freeze")
+def freezing(op: lx.FreezeOp, names: Names) -> str:
+    return f"freeze {names.typed(op.arg)}"
+
+
 @translates("llvm.shufflevector")
 def shuffling(op: llvm.ShuffleVectorOp, names: Names) -> str:
     lanes = op.mask.get_values()

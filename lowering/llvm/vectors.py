@@ -85,7 +85,12 @@ def convert_load(op: vector.LoadOp, fn: FunctionConverter) -> None:
     lanes_of(result.type, op)
     pointer = vector_address(fn, base, indices, op)
     t = convert_type(result.type)
-    fn.define(result, load(fn, pointer, t, element_of(t)))
+    loaded = load(fn, pointer, t, element_of(t))
+    if any(isinstance(use.operation, glow_vec.SelectOp) for use in result.uses):
+        # what selects between a loaded vector and another, and is stored at the same place, LLVM
+        # makes a masked store: dozens of operations on processors of AMD with AVX2
+        loaded = fn.emit(lx.FreezeOp, (loaded,), loaded.type)
+    fn.define(result, loaded)
 
 
 @converts(vector.StoreOp)

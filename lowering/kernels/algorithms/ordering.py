@@ -1,190 +1,153 @@
 """
-The places of the largest elements, by sorting networks.
-
-An axis is cut into columns of `k` elements, rounded up to a power of two. Bitonic merges (Batcher
-1968) sort all columns together. Then half of the columns meet the other half, element by element in
-opposite orders: the larger ones of each pair are the `k` largest of two columns, in bitonic order,
-and are sorted again, until one column is left. That is `O(n log^2 k)` comparisons of neighbouring
-columns, which vectors make without shuffles.
+The places of the largest elements, by sorting networks (`sorting`).
 
 What is sorted are integers that are ordered as the elements are, with the places of the elements.
-They share one i64 unless elements have 64 bits.
+Short rows are sorted several at a time, a row in each lane of vectors. Of a long row, most elements
+are left out first: it is cut into columns, and the `k`-th largest of their maxima is at most the
+`k`-th largest element. So only elements from it on are sorted. With twice as many columns as
+elements that are kept, these are 1.4 times as many as are kept, if elements lie in any order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
 
-from xdsl.dialects.builtin import f32, f64, i32, i64
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import i8, i32
 
-from ....glow_dialects.elements import element_bytes, is_float, is_unsigned, lowest
+from ....glow_dialects.elements import lowest
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.indexing import TopIndicesOp
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View
-from ....glow_dialects.scalar import (
-    Expr,
-    arguments,
-    bitcast,
-    convert,
-    equal,
-    maximum,
-    minimum,
-    select,
-)
+from ....glow_dialects.glow_nest.affine import Dim, Index, Indirect
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
+from ....glow_dialects.scalar import Expr, arguments, convert, select
 from ..registry import Kernel, kernel
+from ..schedules.blocking import repays_selection, rows_sorted_together
 from .formula import formula
+from .row_blocks import Rows, for_rows
+from .sorting import Columns, Keys
 from .whole_numbers import whole_numbers
 
 _FEW = 24
 """Elements whose ranks are counted faster than they are sorted."""
+_LEAST_COLUMNS = 64
+"""Columns of a long row, of which a few elements are kept."""
+_LEAST_LENGTH = 4
+"""Elements of a column from which on looking for the largest ones first pays off."""
 
 
 @kernel(TopIndicesOp)
 def top_indices(k: Kernel) -> None:
-    """Sorts the elements of each row in turn, and stores the places of the first ones."""
-    (x,), axis, kept = k.operands, k.call.int("axis"), k.result.shape[k.call.int("axis")]
-    size = x.shape[axis]
-    if size <= _FEW or not kept:
+    """Sorts the elements of rows, and stores the places of the first ones."""
+    if k.operands[0].shape[k.call.int("axis")] <= _FEW or not k.result.shape[k.call.int("axis")]:
         formula(k)
         return
-    columns = _Columns(k, size, kept)
-    dims = [Dim(f"d{d}", n) for d, n in enumerate(x.shape) if d != axis and n > 1]
-    names = {dim.name: dim for dim in dims}
-    rest: list[Index] = [names.get(f"d{d}", 0) for d in range(len(x.shape))]
-
-    def place(index: Index) -> list[Index]:
-        return [*rest[:axis], index, *rest[axis + 1 :]]
-
-    def sort(outer: Sequence[Dim]) -> None:
-        if outer:
-            with k.repeat(outer[0]):
-                sort(outer[1:])
-            return
-        i = Dim("i", size)
-        columns.load(i, x[place(i)])
-        columns.sort()
-        p = Dim("p", kept)
-        k.finish([p], place(p), [columns.views[-1][[p, 0]]], columns.place_of_element())
-
-    sort(dims)
+    _Top(k).add_nests()
 
 
-class _Columns:
-    """
-    The numbers that are sorted, the largest first: `view[r, b]` is number `r` of column `b`. There
-    is one array with orders and places, or if both do not fit into an i64 one of each.
-    """
+class _Top:
+    """The rows along an axis, and the nests that find the largest elements of each."""
 
-    def __init__(self, k: Kernel, size: int, kept: int):
+    def __init__(self, k: Kernel):
         self.k = k
-        self.rows = 1 << (kept - 1).bit_length()
-        """Elements of a column."""
-        self.count = -(-size // self.rows)
-        """The number of columns."""
-        self.room = self.rows * self.count
-        self.place_bits = self.room.bit_length()
-        arrays = 2 if element_bytes(k.operands[0].element) == 8 else 1
-        self.views = [k.scratch((self.rows, self.count), i64) for _ in range(arrays)]
-        self.numbers = whole_numbers(k, size)
+        (self.x,) = k.operands
+        self.axis = k.call.int("axis")
+        self.kept = k.result.shape[self.axis]
+        self.size = self.x.shape[self.axis]
+        self.keys = Keys(self.x.element, self.size, bool(k.call.get("smallest")))
+        self.column = 1 << (self.kept - 1).bit_length()
+        """Numbers of a column that is sorted."""
 
-    def load(self, i: Dim, source: Access) -> None:
-        """Stores the elements of a row, and behind them numbers that are smaller than all."""
-        k, end = self.k, i.size
-        order = _order(X, source.element)
-        if k.call.get("smallest"):
-            order = -1 - order
-        # of equal elements, the first one is the largest number
-        place = -1 - convert(Y, i64)
-        values = [order, place]
-        if len(self.views) == 1:
-            values = [((order + 1) << self.place_bits) + place]
-        flat = [View(v.buffer, (self.room,), (1,)) for v in self.views]
-        k.map_all([i], [view[[i]] for view in flat], [source, self.numbers[[i]]], values)
-        if end < self.room:
-            rest = Dim("r", self.room - end)
-            for view in flat:
-                k.map([rest], view[[rest + end]], (), Expr.constant(lowest(i64), i64))
-
-    def place_of_element(self) -> Expr:
-        """Returns the place of an element in its row, from its number in the last array."""
-        if len(self.views) > 1:
-            return -1 - X
-        return (-1 - X) & (2**self.place_bits - 1)
-
-    def sort(self) -> None:
-        """Puts the largest elements of all columns into the first one, in order."""
-        size = 2
-        while size <= self.rows:
-            self._turned(size, self.count)
-            self._merged(size // 2, self.count)
-            size *= 2
-        count = self.count
-        while count > 1:
-            half = count // 2
-            r, b = Dim("r", self.rows), Dim("b", half)
-            other = Affine({r: -1}, self.rows - 1)
-            self._compare([r, b], [r, b], [other, b + (count - half)], keep_both=False)
-            self._merged(self.rows, half)
-            count -= half
-
-    def _turned(self, size: int, count: int) -> None:
-        """Makes one bitonic list of two sorted ones: compares the first with the last numbers."""
-        half = size // 2
-        g, r, b = Dim("g", self.rows // size), Dim("r", half), Dim("b", count)
-        other = Affine({g: size, r: -1}, size - 1)
-        self._compare([g, r, b], [g * size + r, b], [other, b])
-
-    def _merged(self, size: int, count: int) -> None:
-        """Sorts bitonic lists of `size` numbers."""
-        while size > 1:
-            half = size // 2
-            g, r, b = Dim("g", self.rows // size), Dim("r", half), Dim("b", count)
-            there = g * size + r
-            self._compare([g, r, b], [there, b], [there + half, b])
-            size = half
-
-    def _compare(
-        self,
-        dims: Sequence[Dim],
-        first: Sequence[Index],
-        second: Sequence[Index],
-        keep_both: bool = True,
-    ) -> None:
-        """Stores the larger one of two numbers in the first place, the other one in the second."""
-        pairs = [(view[first], view[second]) for view in self.views]
-        if len(pairs) == 1:
-            larger, smaller = [maximum(X, Y)], [minimum(X, Y)]
+    def add_nests(self) -> None:
+        k, columns = self.k, max(_LEAST_COLUMNS, 2 * self.column)
+        rows, row_bytes = prod(self.x.shape) // self.size, self.size * self.keys.bytes
+        is_long = self.size >= _LEAST_LENGTH * columns
+        if is_long and repays_selection(k.machine, rows, row_bytes):
+            self.numbers = whole_numbers(k, max(columns, -(-self.size // columns)))
+            count, visit = 1, self._sort_largest
         else:
-            a, b, place_a, place_b = arguments(4)
-            same = equal(a, b) & (place_a > place_b)
-            before = (a > b) | same
-            chosen = (a, b), (place_a, place_b)
-            larger = [select(before, x, y) for x, y in chosen]
-            smaller = [select(before, y, x) for x, y in chosen]
-        writes, values = [p[0] for p in pairs], larger
-        if keep_both:
-            writes, values = writes + [p[1] for p in pairs], larger + smaller
-        reads = [access for pair in pairs for access in pair]
-        self.k.map_all(dims, writes, reads, values, in_place=True)
+            self.numbers = whole_numbers(k, self.size)
+            count = rows_sorted_together(k.machine, k.threads, rows, row_bytes)
+            visit = self._sort_all
+        for_rows(k, self.x.rank - 1, [self.x], count, visit, along=self.axis)
+
+    def _place(self, rows: Rows, index: Index) -> list[Index]:
+        """Returns the indices of an element of a row."""
+        place = rows.place
+        return [*place[: self.axis], index, *place[self.axis :]]
+
+    def _sort_all(self, rows: Rows) -> None:
+        k, i = self.k, Dim("n", self.size)
+        count = -(-self.size // self.column)
+        columns = Columns.of(k, self.column, count, rows.row, self.keys.elements)
+        # elements of neighbouring rows come to lie next to each other
+        copied = k.scratch((self.size, rows.row.size), self.x.element)
+        k.copy([i, rows.row], copied[[i, rows.row]], self.x[self._place(rows, i)])
+        writes = [view[[i, rows.row]] for view in columns.lists]
+        reads = [copied[[i, rows.row]], self.numbers[[i]]]
+        k.map_all([i, rows.row], writes, reads, self.keys.numbers(X, Y))
+        columns.clear(self.size)
+        columns.sort()
+        self._finish(rows, columns)
+
+    def _sort_largest(self, rows: Rows) -> None:
+        """Sorts the elements that may be among the largest ones, some at a time."""
+        k, room = self.k, max(_LEAST_COLUMNS, 2 * self.column)
+        i, blocks = Dim("n", self.size), -(-self.size // room)
+        least = self._sorted_maxima(rows, room).views[0][[self.kept - 1, 0, 0]]
+        mask, numbers = k.scratch((self.size,), i8), k.scratch((blocks * room,), i32)
+        is_less = self.keys.order(X) < Y
+        reads = [self.x[self._place(rows, i)], least]
+        k.map([i, rows.row], mask[[i]], reads, convert(select(is_less, _number(0), _number(1)), i8))
+        found = k.list_nonzeros(i, mask[[i]], numbers)
+        used, p = k.scratch((blocks,), i8), Dim("p", blocks)
+        some = convert(select(X * room < Y, _number(1), _number(0)), i8)
+        k.map([p], used[[p]], [self.numbers[[p]], found.count], some)
+
+        best = Columns.of(k, self.column, 1, rows.row, self.keys.elements)
+        best.clear()
+        more = Columns.of(k, self.column, room // self.column, rows.row, self.keys.elements)
+        q = Dim("q", room)
+        with k.repeat_listed(k.list_nonzeros(p, used[[p]]), 1) as (block,):
+            at = numbers[[block * room + q]]
+            chosen = Indirect(at, self.size, self.x.strides[self.axis])
+            x = replace(self.x[self._place(rows, 0)], indirect=chosen)
+            reads = [x, at, self.numbers[[q]], self.numbers[[block]], found.count]
+            value, place, number, before, count = arguments(5)
+            # what lies behind the list in memory is anything
+            is_listed = before * room + number < count
+            values = [
+                select(is_listed, v, Expr.constant(lowest(element), element))
+                for v, element in zip(
+                    self.keys.numbers(value, place), self.keys.elements, strict=True
+                )
+            ]
+            k.map_all([q, rows.row], [view[[q, 0]] for view in more.lists], reads, values)
+            more.sort()
+            best.add(more)
+        self._finish(rows, best)
+
+    def _sorted_maxima(self, rows: Rows, count: int) -> Columns:
+        """Returns the maxima of some columns of a row, of which the largest ones are sorted."""
+        whole = self.keys.whole
+        maxima = Columns.of(self.k, self.column, count // self.column, rows.row, [whole])
+        c, r = Dim("c", count), Dim("r", self.size // count)
+        order = Body((self.keys.order(X),), (whole,))
+        x = self.x[self._place(rows, r * count + c)]
+        largest = Reduction(Combine.MAXIMUM, whole, (x,), order)
+        self.k.map([c, rows.row], maxima.lists[0][[c, 0]], (), X, [r], largest)
+        maxima.sort()
+        return maxima
+
+    def _finish(self, rows: Rows, columns: Columns) -> None:
+        """Stores the places of the elements of the first column."""
+        p = Dim("p", self.kept)
+        reads = [view[[p, 0, rows.row]] for view in columns.views]
+        place: Sequence[Index] = self._place(rows, p)
+        self.k.finish([p, rows.row], place, reads, self.keys.place(arguments(len(reads))))
 
 
-def _order(x: Expr, element: Attribute) -> Expr:
-    """
-    Returns an i64 that is ordered as elements are. Zeros of both signs are equal, and so are all
-    NaN, which are the largest.
-    """
-    if not is_float(element):
-        wide = convert(x, i64)
-        is_long = is_unsigned(element) and element_bytes(element) == 8
-        return wide ^ lowest(i64) if is_long else wide
-    whole = i64 if element == f64 else i32
-    bits = element_bytes(whole) * 8
-    value = x if element == f64 else convert(x, f32)
-    value = select(equal(value, 0.0), Expr.constant(0.0, f64 if element == f64 else f32), value)
-    largest = 2 ** (bits - 1) - 1
-    found = bitcast(value, whole)
-    sign = found >> (bits - 1)
-    ordered = found ^ (sign & largest)
-    known = equal(value, value)
-    return convert(select(known, ordered, Expr.constant(largest, whole)), i64)
+def _number(value: int) -> Expr:
+    return Expr.constant(value, i32)

@@ -37,13 +37,23 @@ class Rows:
 Visit = Callable[[Rows], None]
 
 
-def for_rows(k: Kernel, leading: int, views: Sequence[View], count: int, visit: Visit) -> None:
+def for_rows(
+    k: Kernel,
+    leading: int,
+    views: Sequence[View],
+    count: int,
+    visit: Visit,
+    along: int | None = None,
+) -> None:
     """
     Lets `visit` add the nests for each `count` rows, and for the remaining rows at the end. The
     indices of a row are the `leading` first dimensions of `views`, of the result and of the
-    epilogue's operands. Dimensions that all of these step through as one are joined to one.
+    epilogue's operands; where rows lie `along` a dimension, without that one. Dimensions that all
+    of these step through as one are joined to one.
     """
     views = [*views, *k.elementwise_views]
+    if along is not None:
+        views = [view.without(along) for view in views]
     shape = views[0].shape[:leading]
     if not leading:
         visit(Rows((), 0, Dim("i", 1), of_vector=True))

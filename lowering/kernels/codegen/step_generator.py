@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.dialects.builtin import IntegerType, SymbolRefAttr
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
+from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim, stride_of
 from ....glow_dialects.glow_nest.kernel import BarrierOp, RepeatOp
 from ....glow_dialects.glow_nest.nest import Listing, RepeatListed
 from ....glow_dialects.glow_nest.ops import ListNonzerosOp, NestOp, RepeatListedOp
@@ -118,25 +120,47 @@ def fill_list(
 ) -> None:
     """
     Emits a loop without branches. It stores each number after those that are listed so far; the
-    next number overwrites it if it is not to stay.
+    next number overwrites it if it is not to stay. Vectors of zeros are passed over.
     """
     e, to, dim = memory.emitter, step.numbers, step.numbers.dim
     places = memory.places([step.source, to.place, to.count], bound)
-    scalar = ArithAlgebra(e, machine, 1)
     kind = memory_type(to.place.element)
 
-    def body(iv: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def is_listed(place: Address, lanes: int) -> SSAValue:
+        """Returns whether elements at a place are not zero, as one bit for each."""
+        algebra = ArithAlgebra(e, machine, lanes)
+        value = memory.load(step.source, place, 0, 1, algebra, raw=False)
+        differs = "une" if computes_in_float(value.element) else "ne"
+        return e.compare(differs, value.ssa, algebra.number(0, value.element).ssa)
+
+    def each_number(iv: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         (count,) = carried
         number = e.index(iv)
         end = memory.advance({to.place: places[to.place]}, dim, count)[to.place]
         e.store(e.cast("index_cast", number, kind), memory.memref(to.place.buffer), memory.at(end))
-        at = memory.advance({step.source: places[step.source]}, dim, iv)[step.source]
-        value = memory.load(step.source, at, 0, 0, scalar, raw=False)
-        differs = "une" if computes_in_float(value.element) else "ne"
-        listed = e.compare(differs, value.ssa, scalar.number(0, value.element).ssa)
+        listed = is_listed(at(iv), 1)
         return [e.binary(arith.AddiOp, count, e.select(listed, e.index(1), e.index(0)))]
 
-    (count,) = e.loop_carrying(dim.size, 1, [e.index(0)], body)
+    def at(iv: SSAValue | int) -> Address:
+        return memory.advance({step.source: places[step.source]}, dim, iv)[step.source]
+
+    def each_vector(iv: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        (count,) = carried
+        start = e.index(iv)
+        end = e.binary(arith.AddiOp, start, e.index(lanes))
+        bits_of_lanes = IntegerType(lanes)
+        mask = e.extract(e.bitcast(is_listed(at(iv), lanes), bits_of_lanes, 1), 0)
+        some = e.compare("ne", mask, e.constant(bits_of_lanes, 0))
+        found = partial(e.loop_carrying_between, start, end, [count], each_number)
+        return [e.choose(some, lambda: found()[0], lambda: count, INDEX)]
+
+    lanes = machine.vector_bits // 8 // element_bytes(step.source.element)
+    several = stride_of(step.source, dim) == 1 and step.source.indirect is None
+    in_vectors = dim.size // lanes * lanes if several else 0
+    (count,) = e.loop_carrying(in_vectors, lanes, [e.index(0)], each_vector)
+    if in_vectors < dim.size:
+        after = e.index(dim.size)
+        (count,) = e.loop_carrying_between(in_vectors, after, [count], each_number)
     stored = e.cast("index_cast", count, memory_type(to.count.element))
     e.store(stored, memory.memref(to.count.buffer), memory.at(places[to.count]))
 

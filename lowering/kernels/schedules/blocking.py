@@ -21,6 +21,34 @@ def rows_together(rows: int) -> int:
     return max(1, min(TIMINGS.latency_rows, rows))
 
 
+# sorting
+
+
+def rows_sorted_together(
+    machine: MachineDescription, threads: int, rows: int, row_bytes: int
+) -> int:
+    """
+    Returns how many of `rows` rows of `row_bytes` are sorted at a time, a row in each lane of
+    vectors: as many as take half of the first cache, but at least a vector of them. A few rows are
+    sorted one after the other.
+    """
+    lanes, each = machine.vector_bits // 64, -(-rows // threads)
+    if each < TIMINGS.least_sorted_rows:
+        return 1
+    most = max(lanes, machine.l1_bytes // 2 // row_bytes)
+    blocks = -(-each // most)
+    return each if blocks == 1 else -(-each // (blocks * lanes)) * lanes
+
+
+def repays_selection(machine: MachineDescription, rows: int, row_bytes: int) -> bool:
+    """
+    Returns whether looking for the elements that may be among the largest ones of a row pays off
+    before they are sorted. It does not where a vector of rows stays in the first cache.
+    """
+    lanes = machine.vector_bits // 64
+    return rows < TIMINGS.least_sorted_rows or lanes * row_bytes > machine.l1_bytes // 2
+
+
 # decision trees
 
 

@@ -45,6 +45,7 @@ llvm.func @f(%p: !llvm.ptr {llvm.noalias, llvm.align = 16 : i64}, %q: !llvm.ptr 
   %32 = llvm.ptrtoint %p : !llvm.ptr to i64
   %33 = llvm.inttoptr %32 : i64 to !llvm.ptr
   %34 = llvm.mlir.zero : !llvm.ptr
+  %35 = llvm.freeze %a : vector<4xf32>
   llvm.store %34, %33 {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
   llvm.return
 }
@@ -84,6 +85,7 @@ llvm.func @f(%p: !llvm.ptr {llvm.noalias, llvm.align = 16 : i64}, %q: !llvm.ptr 
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.ptrtoint %p : !llvm.ptr to i64
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.inttoptr {{%[0-9]+}} : i64 to !llvm.ptr
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.mlir.zero : !llvm.ptr
+// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.freeze %a : vector<4xf32>
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.store {{%[0-9]+}}, {{%[0-9]+}} {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
 
 // IR: define void @f(

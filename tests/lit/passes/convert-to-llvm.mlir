@@ -132,3 +132,37 @@ func.func @masked(%n: index, %x: memref<9xf32>, %v: vector<8xf32>) {
 // CHECK:         [[M:%[0-9]+]] = llvm.icmp "slt" {{.*}} : vector<8xi32>
 // CHECK-NEXT:    [[P:%[0-9]+]] = llvm.getelementptr inbounds %x[1] : (!llvm.ptr) -> !llvm.ptr, f32
 // CHECK-NEXT:    llvm.intr.masked.store %v, [[P]], [[M]] {alignment = 4 : i64} : vector<8xf32>, vector<8xi1> into !llvm.ptr
+
+// -----
+
+// LLVM would make masked stores, which are slow on some processors, of what is stored where a part of it was loaded.
+func.func @larger(%a: memref<8xf32>, %b: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %x = vector.load %a[%c0] : memref<8xf32>, vector<4xf32>
+  %y = vector.load %b[%c0] : memref<8xf32>, vector<4xf32>
+  %m = glow_vec.cmp olt %x, %y : vector<4xf32>, vector<4xi1>
+  %z = glow_vec.select %m, %y, %x : vector<4xi1>, vector<4xf32>
+  vector.store %z, %a[%c0] : memref<8xf32>, vector<4xf32>
+  vector.store %y, %b[%c0] : memref<8xf32>, vector<4xf32>
+  func.return
+}
+// CHECK-LABEL: llvm.func @larger
+// CHECK:         [[A:%[0-9]+]] = llvm.load %a {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK-NEXT:    [[X:%[0-9]+]] = llvm.freeze [[A]] : vector<4xf32>
+// CHECK-NEXT:    [[B:%[0-9]+]] = llvm.load %b {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK-NEXT:    [[Y:%[0-9]+]] = llvm.freeze [[B]] : vector<4xf32>
+// CHECK-NEXT:    [[M:%[0-9]+]] = llvm.fcmp "olt" [[X]], [[Y]] : vector<4xf32>
+// CHECK-NEXT:    llvm.select [[M]], [[Y]], [[X]] : vector<4xi1>, vector<4xf32>
+
+// -----
+
+// A sum is stored as it is.
+func.func @sum(%a: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %x = vector.load %a[%c0] : memref<8xf32>, vector<4xf32>
+  %z = arith.addf %x, %x : vector<4xf32>
+  vector.store %z, %a[%c0] : memref<8xf32>, vector<4xf32>
+  func.return
+}
+// CHECK-LABEL: llvm.func @sum
+// CHECK-NOT:     llvm.freeze

@@ -1,9 +1,9 @@
 // RUN: glow-opt %s --generate-loops --split-input-file | filecheck %s
 // RUN: glow-opt %s --build-nests="threads=2" --divide-nests="threads=2" --generate-loops --split-input-file | filecheck %s --check-prefix=TWO
 
-// The places where a vector is not zero are listed without branches: each is stored behind those
-// before it, which stay only if the next one goes behind them. Then the rows at eight of these places
-// are added at a time, and at last those that are left.
+// The places where a vector is not zero are listed: each is stored behind those before it, which stay
+// only if the next one goes behind them. Sixteen zeros at a time are passed over. Then the rows at
+// eight of these places are added at a time, and at last those that are left.
 
 func.func @main(%x: memref<1x20xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<20x128xf32> {glow.name = "w", glow.qualifier = "in"},
     %y: memref<1x128xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
@@ -12,7 +12,13 @@ func.func @main(%x: memref<1x20xf32> {glow.name = "x", glow.qualifier = "in"}, %
 }
 
 // CHECK-LABEL: func.func private @k_sparse_vector_matmul_
-// CHECK:         %[[COUNT:.*]] = scf.for %[[I:.*]] = %[[ZERO:.*]] to %{{.*}} step %[[ONE:.*]] iter_args(%[[N:.*]] = %[[ZERO]]) -> (index) {
+// CHECK:         %[[SIXTEEN:.*]] = vector.load %{{.*}} : memref<20xf32>, vector<16xf32>
+// CHECK-NEXT:    %[[ARE:.*]] = glow_vec.cmp une %[[SIXTEEN]], %{{.*}} : vector<16xf32>, vector<16xi1>
+// CHECK-NEXT:    %[[WHOLE:.*]] = vector.bitcast %[[ARE]] : vector<16xi1> to vector<1xi16>
+// CHECK-NEXT:    %[[BITS:.*]] = vector.extract %[[WHOLE]][0] : i16 from vector<1xi16>
+// CHECK-NEXT:    %[[SOME:.*]] = arith.cmpi ne, %[[BITS]], %{{.*}} : i16
+// CHECK-NEXT:    %[[BEFORE:.*]] = scf.if %[[SOME]] -> (index) {
+// CHECK-NEXT:      %[[COUNT:.*]] = scf.for %[[I:.*]] = %[[ZERO:.*]] to %{{.*}} step %[[ONE:.*]] iter_args(%[[N:.*]] = %[[ZERO]]) -> (index) {
 // CHECK-NEXT:      %[[PLACE:.*]] = arith.index_cast %[[I]] : index to i32
 // CHECK-NEXT:      memref.store %[[PLACE]], %[[LIST:.*]][%[[N]]] : memref<20xi32>
 // CHECK-NEXT:      %[[X:.*]] = memref.load %{{.*}}[%[[I]]] : memref<20xf32>

@@ -65,6 +65,8 @@ def test_nan_is_larger_than_all_numbers():
     [
         *((np.float32, 107, 5), (np.float16, 131, 107), (np.float64, 59, 3), (np.int64, 71, 71)),
         *((np.uint32, 257, 1), (np.uint64, 67, 13), (np.int8, 53, 9)),
+        # of these, elements that may be among the largest ones are looked for first
+        *((np.float32, 1031, 5), (np.float64, 601, 7), (np.uint8, 659, 1), (np.int32, 2003, 131)),
     ],
     ids=str,
 )
@@ -79,6 +81,23 @@ def test_top_of_many(rng: np.random.Generator, dtype: Any, size: int, k: int):
         both(g.TopIndicesOp, x, axis=1, k=k, smallest=smallest)
     wanted = np.argsort(x, 1, kind="stable")[:, :k]
     np.testing.assert_array_equal(run_node(g.TopIndicesOp, x, axis=1, k=k, smallest=True), wanted)
+
+
+@pytest.mark.parametrize("shape", [(1, 1500), (37, 61), (5, 67, 2)], ids=str)
+def test_top_of_equal_elements(rng: np.random.Generator, shape: tuple):
+    """Where most elements are as large as the last one that is kept, the first ones are."""
+    x = rng.integers(1, 3, shape).astype(np.float32)
+    wanted = np.argsort(-x, 1, kind="stable")[:, :50]
+    np.testing.assert_array_equal(both(g.TopIndicesOp, x, axis=1, k=50), wanted)
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["ascending", "descending"])
+def test_top_of_ordered_elements(rng: np.random.Generator, order: int):
+    """The largest elements may all lie in a few columns."""
+    x = np.sort(rng.normal(size=(1, 3001)), 1)[:, ::order].astype(np.float32)
+    x = np.ascontiguousarray(x.reshape(1, -1, 1))
+    wanted = np.argsort(-x, 1, kind="stable")[:, :77]
+    np.testing.assert_array_equal(both(g.TopIndicesOp, x, axis=1, k=77), wanted)
 
 
 @pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
