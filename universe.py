@@ -54,6 +54,7 @@ PASSES = {
     "glow-lower-nodes": _GRAPH + "lower_nodes:LowerNodesPass",
     "glow-assign-layouts": _GRAPH + "assign_layouts:AssignLayoutsPass",
     "glow-skip-padding": _GRAPH + "skip_padding:SkipPaddingPass",
+    "glow-split-pooling": _GRAPH + "split_pooling:SplitPoolingPass",
     "glow-choose-convolutions": _GRAPH + "choose_convolutions:ChooseConvolutionsPass",
     "glow-pack-weights": _GRAPH + "pack_weights:PackWeightsPass",
     "glow-demote-products-to-bf16": _GRAPH + "demote_products_to_bf16:DemoteProductsToBf16Pass",

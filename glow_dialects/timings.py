@@ -329,6 +329,12 @@ class Timings:
     """
     least_pooled_window: int = 9
     """The same for the window of a pool whose input fits into the second cache."""
+    float_maximum: float = 3.0
+    """Operations of a maximum of floats that is NaN if one of them is."""
+    pool_pass: float = 3.0
+    """Operations in the time in which a pool loads and stores a vector once more."""
+    least_pool_gain: float = 1.1
+    """The work of a pool, divided by that along one dimension at a time, that repays the latter."""
     most_inline_weight: int = 12
     """
     Operations of a body that runs on accumulators in registers. For more, a tile would have to have

@@ -51,7 +51,11 @@ class CpuStages:
         choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}{rounded}}}"
         return (
             *self.optimized(),
-            Stage("lowered", f"glow-lower-nodes{{backend=cpu}},glow-skip-padding,{merge},{_CLEAN}"),
+            Stage(
+                "lowered",
+                "glow-lower-nodes{backend=cpu},glow-skip-padding,glow-split-pooling,"
+                f"{merge},{_CLEAN}",
+            ),
             Stage("laid-out", "glow-assign-layouts,cse,dce"),
             Stage("convolutions", f"{choose},glow-fuse-pooling"),
             Stage("packed", f"glow-pack-weights,glow-simplify-shapes,{_CLEAN}"),
