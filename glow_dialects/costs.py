@@ -8,6 +8,8 @@ imports xDSL.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from .machine import MachineDescription
 from .timings import TIMINGS, Timings
 
@@ -239,12 +241,38 @@ def winograd_blocks(
 # algorithms of convolution, in floating-point operations at full speed
 
 
-def direct_convolution(images: int, weights: int, pixels: int, timings: Timings = TIMINGS) -> float:
+@dataclass(frozen=True)
+class Filters:
+    """The memory that filters of convolutions come from; each of several images meets all."""
+
+    machine: MachineDescription
+    stay: bool = False
+    """Whether all constants of the program stay in the last cache from call to call."""
+
+    def with_reading(
+        self, flops: float, images: int, filter_bytes: int, timings: Timings = TIMINGS
+    ) -> float:
+        """
+        Returns the time of so much arithmetic, while the filters are read. They are prefetched, so
+        the longer one of the two hides most of the other. Images after the first one find filters
+        in the cache that these fit into.
+        """
+        first = timings.l3_flops_per_byte if self.stay else timings.flops_per_byte
+        again = first
+        if filter_bytes <= self.machine.l2_bytes * timings.filters_l2_share:
+            again = first * timings.reused_filter_share
+        elif filter_bytes <= self.machine.l3_bytes * timings.constants_l3_share:
+            again = timings.l3_flops_per_byte
+        reading = filter_bytes * (first + (images - 1) * again)
+        return max(flops, reading) + timings.filter_overlap * min(flops, reading)
+
+
+def direct_convolution(images: int, weights: int, pixels: int, filters: Filters) -> float:
     """
     Returns the cycles of convolution by definition: each of `images` images meets all weights, in
     `pixels` places, before the next one does.
     """
-    return images * (2 * weights * pixels + 4 * weights * timings.flops_per_byte)
+    return filters.with_reading(2.0 * images * weights * pixels, images, 4 * weights)
 
 
 def winograd_convolution(
@@ -253,6 +281,7 @@ def winograd_convolution(
     elements: int,
     inputs: int,
     outputs: int,
+    filters: Filters,
     group: int = 1,
     timings: Timings = TIMINGS,
 ) -> float:
@@ -261,9 +290,8 @@ def winograd_convolution(
     `group` groups, where transformed tiles have `elements` elements, and all of them together
     `points`.
     """
-    filters = images * 4 * elements * inputs * outputs / group
-    rest = _winograd_arithmetic(points, inputs, outputs, group, timings)
-    return rest + filters * timings.flops_per_byte
+    arithmetic = _winograd_arithmetic(points, inputs, outputs, group, timings)
+    return filters.with_reading(arithmetic, images, 4 * elements * inputs * outputs // group)
 
 
 def direct_convolution_of_bytes(

@@ -174,6 +174,16 @@ class Timings:
 
     # Winograd convolution: when it is chosen, in floating-point operations at full speed
 
+    l3_flops_per_byte: float = 4.0
+    """
+    The same as `flops_per_byte` for filters in the last cache: on a Zen 4, whose core makes 117
+    GFLOP/s, it gives 30 to 35 GB/s.
+    """
+    constants_l3_share: float = 1 / 2
+    """The part of the last cache in which constants stay from call to call."""
+    filter_overlap: float = 0.25
+    """Part of the shorter of arithmetic and reading of filters that the longer does not hide."""
+
     winograd_product_speed: float = 0.93
     """Speed of products of transformed tiles, relative to direct convolution."""
     winograd_input_flops: float = 18.0
@@ -333,8 +343,6 @@ class Timings:
     """Operations of a maximum of floats that is NaN if one of them is."""
     pool_pass: float = 3.0
     """Operations in the time in which a pool loads and stores a vector once more."""
-    least_pool_gain: float = 1.1
-    """The work of a pool, divided by that along one dimension at a time, that repays the latter."""
     most_inline_weight: int = 12
     """
     Operations of a body that runs on accumulators in registers. For more, a tile would have to have

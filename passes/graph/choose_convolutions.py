@@ -27,7 +27,8 @@ from xdsl.passes import ModulePass
 
 from ...errors import CompileError
 from ...glow_dialects import costs
-from ...glow_dialects.elements import storage_type
+from ...glow_dialects.costs import Filters
+from ...glow_dialects.elements import storage_type, type_bytes
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.machine import machine_of
@@ -41,6 +42,7 @@ from ...glow_dialects.glow_cpu.winograd import (
 )
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.cook_toom import KERNEL, integer_transforms
 from ...semantics.winograd import filter_in_parts, transform_dot_filter, transform_filter
@@ -71,10 +73,10 @@ class Layer:
         return Layer(images, inputs * lanes, blocks * block, (counts[0], counts[1]), group)
 
 
-def direct_cost(layer: Layer) -> float:
+def direct_cost(layer: Layer, filters: Filters) -> float:
     """Returns the time of direct convolution, in floating-point operations at full speed."""
     weights = layer.inputs * layer.outputs // layer.group * KERNEL**2
-    return costs.direct_convolution(layer.images, weights, prod(layer.counts))
+    return costs.direct_convolution(layer.images, weights, prod(layer.counts), filters)
 
 
 @dataclass(frozen=True)
@@ -87,13 +89,13 @@ class Winograd:
     """Whether products are those of parts in bf16."""
 
 
-def winograd_cost(layer: Layer, way: Winograd, machine: MachineDescription) -> float:
+def winograd_cost(layer: Layer, way: Winograd, filters: Filters) -> float:
     """Returns the time of Winograd convolution, in the unit of `direct_cost`."""
     elements, points = _points(layer, way.tile)
     sizes = (layer.images, points, elements, layer.inputs, layer.outputs)
     if way.parts:
-        return costs.winograd_in_parts(*sizes, 2 * PARTS, machine.l2_bytes)
-    return costs.winograd_convolution(*sizes, layer.group)
+        return costs.winograd_in_parts(*sizes, 2 * PARTS, filters.machine.l2_bytes)
+    return costs.winograd_convolution(*sizes, filters, layer.group)
 
 
 def _points(layer: Layer, tile: int) -> tuple[int, int]:
@@ -102,16 +104,17 @@ def _points(layer: Layer, tile: int) -> tuple[int, int]:
     return elements, elements * layer.images * prod(-(-n // tile) for n in layer.counts)
 
 
-def best_way(layer: Layer, forced: bool, machine: MachineDescription) -> Winograd | None:
+def best_way(layer: Layer, forced: bool, filters: Filters) -> Winograd | None:
     """
     Returns the fastest Winograd convolution, with tile registers for bf16 also of those in parts;
     None if the definition is faster still.
     """
-    parts = (False, True) if machine.has_bf16_tiles and layer.group == 1 else (False,)
+    has_parts = filters.machine.has_bf16_tiles and layer.group == 1
+    parts = (False, True) if has_parts else (False,)
     ways = [Winograd(tile, p) for tile in TILES for p in parts]
-    times: dict[Winograd | None, float] = {w: winograd_cost(layer, w, machine) for w in ways}
+    times: dict[Winograd | None, float] = {w: winograd_cost(layer, w, filters) for w in ways}
     if not forced:
-        times[None] = direct_cost(layer)
+        times[None] = direct_cost(layer, filters)
     return min(times, key=lambda choice: times[choice])
 
 
@@ -262,18 +265,21 @@ class ChooseConvolutionsPass(ModulePass):
                 f"found {self.algorithm!r}"
             )
         machine = machine_of(op)
+        constants = [n.result.type for n in tensor_nodes(op) if isinstance(n, ConstantOp)]
+        most = machine.l3_bytes * TIMINGS.constants_l3_share
+        filters = Filters(machine, stay=sum(map(type_bytes, constants)) <= most)
         for node in tensor_nodes(op):
             match node:
                 case BlockedConvolutionOp():
-                    self._choose_blocked(node, machine)
+                    self._choose_blocked(node, filters)
                 case DotConvolutionOp():
                     self._choose_bytes(node, machine)
                 case ConvolutionOp():
                     self._choose_plain(node, machine)
 
-    def _choose_blocked(self, node: BlockedConvolutionOp, machine: MachineDescription) -> None:
+    def _choose_blocked(self, node: BlockedConvolutionOp, filters: Filters) -> None:
         if self.algorithm in (AUTO, WINOGRAD) and applies(node):
-            way = best_way(Layer.of(node), self.algorithm == WINOGRAD, machine)
+            way = best_way(Layer.of(node), self.algorithm == WINOGRAD, filters)
             if way is not None:
                 rewrite(node, way)
 

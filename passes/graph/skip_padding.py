@@ -23,7 +23,9 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ...glow_dialects import costs
+from ...glow_dialects.costs import Filters
 from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.shape import ConcatOp, SliceOp
 from ...glow_dialects.operator import shape_of
 from ..levels import GRAPH
@@ -93,7 +95,7 @@ def _axes(node: ConvolutionOp) -> list[_Axis]:
     return [_Axis(*numbers) for numbers in zip(*lists, *steps, counts, strict=True)]
 
 
-def _cost(node: ConvolutionOp, axes: Sequence[Sequence[_Band]]) -> float:
+def _cost(node: ConvolutionOp, axes: Sequence[Sequence[_Band]], reading: Filters) -> float:
     """Returns the time of the convolutions for all combinations of bands."""
     images = shape_of(node.result.type)[0]
     outputs, inputs, *_ = shape_of(node.filter.type)
@@ -102,12 +104,13 @@ def _cost(node: ConvolutionOp, axes: Sequence[Sequence[_Band]]) -> float:
             images,
             outputs * inputs * prod(len(band.offsets) for band in part),
             prod(len(band.windows) for band in part),
+            reading,
         )
         for part in product(*axes)
     )
 
 
-def best_bands(node: ConvolutionOp) -> list[list[_Band]] | None:
+def best_bands(node: ConvolutionOp, reading: Filters) -> list[list[_Band]] | None:
     """Returns bands of each dimension that make a convolution faster; None if none do."""
     axes = _axes(node)
     whole = [axis.whole() for axis in axes]
@@ -119,8 +122,8 @@ def best_bands(node: ConvolutionOp) -> list[list[_Band]] | None:
         bands = axis.bands()
         splits = len(bands) > 1 and all(band.offsets for band in bands)
         choices.append([alone, bands] if splits else [alone])
-    best = min(product(*choices), key=lambda bands: _cost(node, bands))
-    if _cost(node, best) * _LEAST_GAIN <= _cost(node, together):
+    best = min(product(*choices), key=lambda bands: _cost(node, bands, reading))
+    if _cost(node, best, reading) * _LEAST_GAIN <= _cost(node, together, reading):
         return list(best)
     trimmed = any(len(a.offsets) < axis.kernel for axis, (a,) in zip(axes, together, strict=True))
     return together if trimmed else None
@@ -169,10 +172,13 @@ class SkipPaddingPass(ModulePass):
     level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        reading = Filters(machine_of(op))
         for node in tensor_nodes(op):
             if not isinstance(node, ConvolutionOp) or has_symbols(node):
                 continue
-            if 0 not in shape_of(node.result.type) and (bands := best_bands(node)) is not None:
+            if 0 in shape_of(node.result.type):
+                continue
+            if (bands := best_bands(node, reading)) is not None:
                 build, filters = Build(), node.filter
                 replace_node(node, build.ops, _joined(node, build, bands, []))
                 erase_if_dead([filters])

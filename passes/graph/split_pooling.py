@@ -36,7 +36,7 @@ def split(node: MaxPoolOp | AvgPoolOp, build: Build) -> SSAValue | None:
     if isinstance(node, AvgPoolOp) and compute_type(element) != element:
         return None
     order = _order(call)
-    if len(order) < 2 or _gain(call, order) < TIMINGS.least_pool_gain:
+    if len(order) < 2 or not _is_less_work(call, order):
         return None
     value = node.input
     for number, dimension in enumerate(order):
@@ -52,8 +52,8 @@ def _order(call: Call) -> Sequence[int]:
     return sorted(several, key=lambda d: -strides[d])
 
 
-def _gain(call: Call, order: Sequence[int]) -> float:
-    """Returns the work of a pool, divided by that along one dimension after the other."""
+def _is_less_work(call: Call, order: Sequence[int]) -> bool:
+    """Returns whether a pool along one dimension after the other is less work than at once."""
     kernel, windows = call.ints("kernel"), shape_of(call.results[0])[2:]
     sizes = [n if d in order else windows[d] for d, n in enumerate(call.shape(0)[2:])]
     is_float_maximum = issubclass(call.operator, MaxPoolOp) and is_float(call.element(0))
@@ -62,7 +62,7 @@ def _gain(call: Call, order: Sequence[int]) -> float:
     for dimension in order:
         sizes[dimension] = windows[dimension]
         work += prod(sizes) * (kernel[dimension] * step + TIMINGS.pool_pass)
-    return prod(windows) * (prod(kernel) * step + TIMINGS.pool_pass) / max(1.0, work)
+    return work < prod(windows) * (prod(kernel) * step + TIMINGS.pool_pass)
 
 
 def _window(call: Call, dimensions: set[int]) -> dict[str, Sequence[int]]:

@@ -159,7 +159,7 @@ class Keys:
 
     @property
     def _steps(self) -> int:
-        """The distance between the numbers of different elements, which leaves one for each place."""
+        """The distance between numbers of different elements, with one for each place."""
         return 1 << self.size.bit_length()
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from glow.glow_dialects.costs import Filters
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.machine import MachineDescription
 from glow.passes.graph.choose_convolutions import (
@@ -24,6 +25,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.ir import Block, Region
 
 MACHINE = MachineDescription(l2_bytes=1 << 21)
+FILTERS = Filters(MACHINE)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,8 @@ MACHINE = MachineDescription(l2_bytes=1 << 21)
         (Layer(1, 128, 128, (28, 28)), 4),
         (Layer(1, 512, 512, (28, 28)), 4),
         (Layer(1, 64, 64, (224, 224)), 4),
-        (Layer(1, 512, 512, (14, 14), 8), 2),
+        (Layer(1, 512, 512, (14, 14), 8), 4),
+        (Layer(1, 512, 512, (7, 7)), 2),
         (Layer(1, 128, 128, (56, 56), 2), 4),
         (Layer(1, 1024, 1024, (3, 3)), None),
         (Layer(1, 256, 256, (5, 5), 64), None),
@@ -43,9 +46,31 @@ MACHINE = MachineDescription(l2_bytes=1 << 21)
     ids=str,
 )
 def test_choice(layer: Layer, tile: int | None):
-    way = best_way(layer, False, MACHINE)
+    way = best_way(layer, False, FILTERS)
     assert way == (None if tile is None else Winograd(tile))
-    assert best_way(layer, True, MACHINE) is not None
+    assert best_way(layer, True, FILTERS) is not None
+
+
+@pytest.mark.parametrize(
+    ("layer", "tile"),
+    [
+        (Layer(1, 64, 64, (3, 3)), None),
+        (Layer(1, 64, 64, (4, 4)), 2),
+        (Layer(1, 512, 512, (5, 5)), 2),
+        (Layer(1, 64, 64, (8, 8)), 4),
+    ],
+    ids=str,
+)
+def test_filters_that_stay_are_read_faster(layer: Layer, tile: int | None):
+    way = best_way(layer, False, Filters(MACHINE, stay=True))
+    assert way == (None if tile is None else Winograd(tile))
+    assert best_way(layer, False, FILTERS) is None or layer.counts == (8, 8)
+
+
+def test_images_find_filters_in_a_cache():
+    one, many = (Layer(images, 64, 64, (4, 4)) for images in (1, 8))
+    assert best_way(one, False, FILTERS) is None
+    assert best_way(many, False, FILTERS) == Winograd(2)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +88,7 @@ def test_choice(layer: Layer, tile: int | None):
     ids=str,
 )
 def test_products_of_parts_are_for_many_pixels(layer: Layer, parts: bool):
-    way = best_way(layer, False, replace(MACHINE, has_bf16_tiles=True))
+    way = best_way(layer, False, Filters(replace(MACHINE, has_bf16_tiles=True)))
     assert way is not None
     assert way.parts == parts
 
@@ -75,8 +100,9 @@ def test_costs_grow_with_the_work():
         Layer(2, 64, 64, (28, 28)),
     )
     ways = [Winograd(tile, parts) for tile in (2, 4) for parts in (False, True)]
-    costs = [lambda layer, way=way: winograd_cost(layer, way, MACHINE) for way in ways]
-    for cost in (direct_cost, *costs):
+    costs = [lambda layer, way=way: winograd_cost(layer, way, FILTERS) for way in ways]
+    costs.append(lambda layer: direct_cost(layer, FILTERS))
+    for cost in costs:
         assert cost(small) < cost(wide)
         assert cost(small) < cost(tall)
 

@@ -14,6 +14,7 @@ from glow.tests.support.graph_text import count, run
 from glow.tests.support.operator_kernels import one_node
 from xdsl.dialects.builtin import ModuleOp, f32
 
+
 def module_of(operator: type[Node], x: np.ndarray, kernel: list[int], **window: Any) -> ModuleOp:
     """Returns a graph of one pool; the window moves by one element if nothing else is said."""
     n = len(kernel)
