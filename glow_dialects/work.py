@@ -40,7 +40,11 @@ from .glow.structured import Structured
 from .glow.transposed import TransposedConvolutionOp
 from .glow_cpu.dot import DotConvolutionOp
 from .glow_cpu.sparse import SparseVectorMatMulOp
-from .glow_cpu.winograd import DotWinogradConvolutionOp, WinogradConvolutionOp
+from .glow_cpu.winograd import (
+    DotWinogradConvolutionOp,
+    WinogradConvolutionOp,
+    kernel_depth,
+)
 from .operator import Call, element_of, shape_of
 from .scalar import Expr
 
@@ -204,11 +208,12 @@ def _recurrent(call: Call) -> int:
 def _winograd(call: Call) -> int:
     """Returns the operations of transformed tiles, without the transforms."""
     tile, (_, inputs, *_, lanes) = call.int("tile"), call.shape(0)
-    batch, blocks, *sizes, block = shape_of(call.results[0])
+    batch, blocks, *slices, rows, columns, block = shape_of(call.results[0])
     of_floats = issubclass(call.operator, WinogradConvolutionOp)
     pool, group = (call.int("pool"), call.int("group")) if of_floats else (1, 1)
-    points = (tile + 2) ** 2 * batch * prod(-(-s * pool // tile) for s in sizes)
-    return points * inputs * lanes * blocks * block // group
+    points = (tile + 2) ** 2 * batch * prod(-(-s * pool // tile) for s in (rows, columns))
+    depth = prod(slices) * kernel_depth(call) if slices else 1
+    return points * inputs * lanes * blocks * block * depth // group
 
 
 @operations(LocalResponseNormOp)

@@ -13,6 +13,7 @@ from ..glow_dialects.glow_cpu.winograd import (
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
     has_parts,
+    kernel_depth,
 )
 from ..glow_dialects.operator import Call, element_of
 from .arrays import numpy_dtype
@@ -30,8 +31,11 @@ def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
     """
     Returns the packed filter [O / b, C / b, 3, 3, b, b] of a blocked convolution as that of a
     Winograd convolution, [(tile + 2)^2, O / b, C, b]: `G g G^T` for each pair of channels, computed
-    in float64 and rounded once.
+    in float64 and rounded once. A filter [O / b, C / b, K, 3, 3, b, b] has K times as many
+    channels.
     """
+    if w.ndim == 7:
+        w = w.swapaxes(1, 2).reshape(len(w), -1, *w.shape[3:])
     g = as_array(winograd_transforms(tile).filters)
     both = np.kron(g, g)
     outputs, inputs, *_, rows, lanes = w.shape
@@ -87,6 +91,8 @@ def transform_dot_filter(w: np.ndarray, tile: int) -> np.ndarray:
 @meaning(WinogradConvolutionOp)
 def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
     m = call.int("tile")
+    if x.ndim == 6:
+        return _by_slices(call, x, u, b)
     if has_parts(call):
         u = _sum_of_parts(u, x.shape[1] * x.shape[-1])
     group = call.int("group")
@@ -100,6 +106,19 @@ def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray
         y = y[..., : kept[0] * pool, : kept[1] * pool]
         y = y.reshape(-1, outputs, width, kept[0], pool, kept[1], pool).max((4, 6))
     return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))
+
+
+def _by_slices(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Computes a convolution [N, C / b, D, H, W, b] as one of images with more channels."""
+    m, depth = call.int("tile"), kernel_depth(call)
+    n, blocks, _, *sizes, lanes = x.shape
+    windows = np.lib.stride_tricks.sliding_window_view(x, depth, axis=2)
+    count = windows.shape[2]
+    # [N, C / b, D', H, W, b, K] to [N * D', K * C / b, H, W, b]
+    images = windows.transpose(0, 2, 6, 1, 3, 4, 5).reshape(-1, depth * blocks, *sizes, lanes)
+    y = _convolved(m, winograd_transforms(m), images, u) + b[:, :, None, None]
+    y = y.reshape(n, count, *y.shape[1:]).transpose(0, 2, 1, 4, 5, 3)
+    return y.astype(numpy_dtype(element_of(call.results[0])))
 
 
 @meaning(DotWinogradConvolutionOp)

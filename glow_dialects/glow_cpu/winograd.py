@@ -28,6 +28,11 @@ class WinogradConvolutionOp(Node):
     pooling with that stride, which drops what is left over at the end; it divides `tile`. With a
     `group` above 1, each group has whole blocks, and C is the number of input channels of one.
 
+    An input [N, C / b, D, H, W, b] is convolved by a filter of K x 3 x 3: the K slices of a window
+    are further input channels. The filter [(tile + 2)^2, O / b, K * C, b] then has all channels of
+    the first slice, then those of the next, in one group. The result, which is not pooled, is
+    [N, O / b, D - K + 1, H - 2, W - 2, b].
+
     `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
     tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
     filter and summed over the input channels; with that sum M, the outputs are `A^T M A`, plus
@@ -73,7 +78,7 @@ class WinogradConvolutionOp(Node):
         pool = call.int("pool")
         if pool < 1 or tile % pool:
             raise call.fail(f"expected pool to divide the tile of {tile}, found {pool}")
-        batch, inputs, *sizes, lanes = expect_rank(call, 0, 5, "a blocked input")
+        batch, inputs, *slices, rows, columns, lanes = _expect_blocked(call)
         outputs, block = expect_rank(call, 2, 2, "a bias")
         if call.element(2) != element:
             raise call.fail(f"expected a bias with elements {element}, found {call.operands[2]}")
@@ -84,11 +89,14 @@ class WinogradConvolutionOp(Node):
                 f"found input {call.operands[0]}, filter {call.operands[1]} and bias "
                 f"{call.operands[2]}"
             )
-        _expect_filter(call, (tile + 2) ** 2, inputs // group, lanes)
-        if min(sizes) < 2 + pool:
-            least = f"{2 + pool} x {2 + pool}"
+        if slices and (group, pool) != (1, 1):
+            raise call.fail(f"expected one group and no pooling of {call.operands[0]}")
+        depth = kernel_depth(call)
+        _expect_filter(call, (tile + 2) ** 2, depth * inputs // group, lanes)
+        if min(rows, columns) < 2 + pool or any(n < depth for n in slices):
+            least = " x ".join(map(str, (*(depth for _ in slices), 2 + pool, 2 + pool)))
             raise call.fail(f"expected an input of at least {least}, found {call.operands[0]}")
-        counts = [(s - 2) // pool for s in sizes]
+        counts = [*(n - depth + 1 for n in slices), *((n - 2) // pool for n in (rows, columns))]
         return (with_shape(element, [batch, outputs, *counts, block]),)
 
 
@@ -152,6 +160,21 @@ def _expect_tile(call: Call) -> int:
     if tile not in TILES:
         raise call.fail(f"expected a tile of 2 or 4, found {tile}")
     return tile
+
+
+def _expect_blocked(call: Call) -> Sequence[int]:
+    """Returns the shape of an input of two or three spatial dimensions."""
+    rank = 6 if len(call.shape(0)) == 6 and not has_parts(call) else 5
+    return expect_rank(call, 0, rank, "a blocked input")
+
+
+def kernel_depth(call: Call) -> int:
+    """Returns the slices of a window; 1 if the input has none."""
+    _, inputs, *_, lanes = call.shape(0)
+    filters = call.shape(1)
+    if len(call.shape(0)) < 6 or len(filters) != 4:
+        return 1
+    return max(1, filters[2] // max(1, inputs * lanes))
 
 
 def has_parts(call: Call) -> bool:

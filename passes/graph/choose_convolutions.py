@@ -56,7 +56,10 @@ ALGORITHMS = (AUTO, DIRECT, WINOGRAD, PRODUCT)
 
 @dataclass(frozen=True)
 class Layer:
-    """The sizes of a convolution with a filter of 3 x 3 and stride 1."""
+    """
+    The sizes of a convolution with a filter of 3 x 3 and stride 1. With a filter of K x 3 x 3, each
+    slice of the result is an image, with K times as many inputs.
+    """
 
     images: int
     inputs: int
@@ -64,13 +67,21 @@ class Layer:
     counts: tuple[int, int]
     """Rows and columns of the result."""
     group: int = 1
+    has_slices: bool = False
 
     @staticmethod
     def of(node: BlockedConvolutionOp | DotConvolutionOp) -> Layer:
-        images, blocks, *counts, block = shape_of(node.result.type)
+        images, blocks, *slices, rows, columns, block = shape_of(node.result.type)
         _, inputs, *_, lanes = shape_of(node.input.type)
-        group = node.group.value.data
-        return Layer(images, inputs * lanes, blocks * block, (counts[0], counts[1]), group)
+        depth = shape_of(node.filter.type)[2] if slices else 1
+        return Layer(
+            images * prod(slices),
+            inputs * lanes * depth,
+            blocks * block,
+            (rows, columns),
+            node.group.value.data,
+            bool(slices),
+        )
 
 
 def direct_cost(layer: Layer, filters: Filters) -> float:
@@ -109,7 +120,7 @@ def best_way(layer: Layer, forced: bool, filters: Filters) -> Winograd | None:
     Returns the fastest Winograd convolution, with tile registers for bf16 also of those in parts;
     None if the definition is faster still.
     """
-    has_parts = filters.machine.has_bf16_tiles and layer.group == 1
+    has_parts = filters.machine.has_bf16_tiles and layer.group == 1 and not layer.has_slices
     parts = (False, True) if has_parts else (False,)
     ways = [Winograd(tile, p) for tile in TILES for p in parts]
     times: dict[Winograd | None, float] = {w: winograd_cost(layer, w, filters) for w in ways}
@@ -120,11 +131,12 @@ def best_way(layer: Layer, forced: bool, filters: Filters) -> Winograd | None:
 
 def applies(node: BlockedConvolutionOp) -> bool:
     """Returns whether Winograd convolution computes the same."""
-    geometry = (node.call.ints("strides"), node.call.ints("dilations"))
+    call, kernel = node.call, shape_of(node.filter.type)[2:-2]
     return (
-        geometry == ((1, 1), (1, 1))
-        and is_blocked_input(node.call)
-        and shape_of(node.filter.type)[2:4] == (KERNEL, KERNEL)
+        {*call.ints("strides"), *call.ints("dilations")} == {1}
+        and is_blocked_input(call)
+        and kernel[-2:] == (KERNEL, KERNEL)
+        and (len(kernel) == 2 or (len(kernel) == 3 and call.int("group") == 1))
         and 0 not in shape_of(node.result.type)
         and element_of(node.input.type) == f32
         and isinstance(node.filter.owner, ConstantOp)
@@ -137,7 +149,8 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
     assert read is not None
     build = Build()
     hint = node.filter.name_hint
-    blocks, inputs, *_, rows, block = shape_of(node.filter.type)
+    blocks, inputs, *slices, _, _, rows, block = shape_of(node.filter.type)
+    inputs *= prod(slices)
     elements = (way.tile + KERNEL - 1) ** 2
     if way.parts:
         shape = [elements, blocks, -(-inputs // 2), PARTS, rows, block, 2]

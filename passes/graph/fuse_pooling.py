@@ -35,7 +35,7 @@ def pool_of_convolution(node: BlockedMaxPoolOp, build: Build) -> SSAValue | None
     convolution = value.owner
     if not isinstance(convolution, WinogradConvolutionOp) or not value.has_one_use():
         return None
-    pool = _window(node)
+    pool = _window(node) if len(shape_of(node.input.type)) == 5 else None
     if pool is None or convolution.tile.value.data % pool or convolution.pool.value.data > 1:
         return None
     if [n // pool for n in shape_of(value.type)[2:4]] != list(shape_of(node.result.type)[2:4]):

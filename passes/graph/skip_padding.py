@@ -110,6 +110,15 @@ def _cost(node: ConvolutionOp, axes: Sequence[Sequence[_Band]], reading: Filters
     )
 
 
+def _planes_of_winograd(axes: Sequence[_Axis]) -> Sequence[int]:
+    """
+    Returns the last two dimensions if Winograd's algorithm, which is chosen later, may compute
+    them: it gains more from whole images.
+    """
+    planes = [(a.kernel, a.stride, a.dilation) for a in axes[-2:]]
+    return range(len(axes))[-2:] if planes == [(3, 1, 1)] * 2 else ()
+
+
 def best_bands(node: ConvolutionOp, reading: Filters) -> list[list[_Band]] | None:
     """Returns bands of each dimension that make a convolution faster; None if none do."""
     axes = _axes(node)
@@ -118,9 +127,11 @@ def best_bands(node: ConvolutionOp, reading: Filters) -> list[list[_Band]] | Non
         return None
     together = [[band] for band in whole if band is not None]
     choices: list[list[list[_Band]]] = []
-    for axis, alone in zip(axes, together, strict=True):
+    for number, (axis, alone) in enumerate(zip(axes, together, strict=True)):
         bands = axis.bands()
         splits = len(bands) > 1 and all(band.offsets for band in bands)
+        if number in _planes_of_winograd(axes):
+            splits = False
         choices.append([alone, bands] if splits else [alone])
     best = min(product(*choices), key=lambda bands: _cost(node, bands, reading))
     if _cost(node, best, reading) * _LEAST_GAIN <= _cost(node, together, reading):

@@ -109,3 +109,11 @@ def winograd_convolution(draw: Draw) -> Iterator[Case]:
         values=scaled(draw, 32 * 9),
         constants=(1, 2),
     )
+    yield draw.case(
+        (2, 1, 4, 7, 6, 16),
+        (16, 1, 48, 16),
+        (1, 16),
+        tile=2,
+        values=scaled(draw, 48 * 9),
+        constants=(1, 2),
+    )

@@ -26,6 +26,7 @@ from ....glow_dialects.glow_cpu.winograd import (
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
     has_parts,
+    kernel_depth,
 )
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
@@ -37,6 +38,7 @@ from ....semantics.cook_toom import KERNEL, Transforms, integer_transforms, wino
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, Edge, choose_blocks, edges
+from .row_blocks import nested
 from .transforms import by_column_pairs, by_row_pairs, pairs_of_parts, sandwich, words_of_parts
 
 
@@ -76,11 +78,15 @@ class _Winograd:
         self.side = self.tile + KERNEL - 1
         self.x, self.filters, self.bias = k.operands
         self.element = k.element
-        self.n = Dim("n", self.x.shape[0])
-        self.counts = [n * self.pool for n in k.result.shape[2:4]]
+        images, _, *slices, rows, columns, _ = k.result.shape
+        self.images = [Dim("n", images), *(Dim("d", count) for count in slices)]
+        """The images, and where there are several, the slices of their results."""
+        self.depth = kernel_depth(k.call)
+        """The slices of a window, each of which has all input channels."""
+        self.counts = [n * self.pool for n in (rows, columns)]
         self.lanes = self.x.shape[-1]
         self.outputs, self.block = self.bias.shape
-        channels = (self.x.shape[1] * self.lanes, self.outputs * self.block)
+        channels = (self.depth * self.x.shape[1] * self.lanes, self.outputs * self.block)
         size, elements = element_bytes(self.element), self.side**2
         self.blocks = choose_blocks(
             self.counts,
@@ -104,7 +110,7 @@ class _Winograd:
         Returns the shape and the element type of the transformed input of a block, without the
         plane.
         """
-        return (self.x.shape[1], self.blocks.tiles, self.lanes), self.factor
+        return (self.depth * self.x.shape[1], self.blocks.tiles, self.lanes), self.factor
 
     def _planes(self, shape: Sequence[int], element: Attribute) -> View:
         """Returns an array [side^2, *shape] in scratch."""
@@ -114,9 +120,11 @@ class _Winograd:
         return View(whole.buffer, (self.side**2, *shape), (stride, *dense.strides))
 
     def run(self) -> None:
-        with self.k.repeat(self.n):
-            for row, column in product(self.blocks.rows, self.blocks.columns):
-                self._blocks(row, column)
+        nested(self.k, self.images, self._image)
+
+    def _image(self) -> None:
+        for row, column in product(self.blocks.rows, self.blocks.columns):
+            self._blocks(row, column)
 
     def _blocks(self, row: BlockSpan, column: BlockSpan) -> None:
         with ExitStack() as loops:
@@ -139,10 +147,12 @@ class _Winograd:
         """Computes `inputs[., block, tile, lane] = B^T d B`."""
         c, lane = Dim("c", self.x.shape[1]), Dim("l", self.lanes)
         window = _Window(self, first, width, part, lane)
-        writes = [self.inputs[[i, c, window.tile, lane]] for i in range(self.side**2)]
-        reads = window.reads(c)
+        slices = [Dim("s", self.depth)] if self.depth > 1 else []
+        channel = sum((s * c.size for s in slices), start=affine(c))
+        writes = [self.inputs[[i, channel, window.tile, lane]] for i in range(self.side**2)]
+        reads = window.reads(c, *slices)
         values = window.transform(self._factors(arguments(len(reads))))
-        self.k.map_all([c, *window.tiles, lane], writes, reads, values)
+        self.k.map_all([*slices, c, *window.tiles, lane], writes, reads, values)
 
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
         """Returns elements of the input in the type in which they are transformed."""
@@ -158,7 +168,7 @@ class _Winograd:
         where the channels c are those of the group of o.
         """
         p, o, t = self._places(tiles)
-        c, lane = Dim("c", self.x.shape[1] // self.group), Dim("l", self.lanes)
+        c, lane = Dim("c", self.inputs.shape[1] // self.group), Dim("l", self.lanes)
         out, channel = Dim("k", self.block), Affine({c: self.lanes, lane: 1})
         first: Index = 0
         if self.group > 1:
@@ -199,8 +209,9 @@ class _Winograd:
         tiles = [Dim("tr", part[0].tiles), Dim("tc", part[1].tiles)]
         at = [(f + t + e.start) * each for f, t, e in zip(first, tiles, part, strict=True)]
         rows, columns = (range(e.outputs // pool) for e in part)
+        image, *slices = self.images
         places: list[list[Index]] = [
-            [self.n, o, at[0] + i, at[1] + j, out] for i in rows for j in columns
+            [image, o, *slices, at[0] + i, at[1] + j, out] for i in rows for j in columns
         ]
         tile = _in_block(tiles, part, width)
         reads: list[Access] = [
@@ -241,11 +252,15 @@ class _Window:
         # elements that a tile at an edge would read beyond the input are zero
         self.seen = [min(k.side, e.outputs + KERNEL - 1) for e in part]
 
-    def reads(self, block: Index) -> list[Access]:
-        """Returns a tile of one block of channels, column by column."""
+    def reads(self, block: Index, number: Index = 0) -> list[Access]:
+        """
+        Returns a tile of one block of channels, column by column, of the slice with a number in the
+        window.
+        """
         k, at = self.k, self.at
+        image, *slices = k.images
         return [
-            k.x[[k.n, block, at[0] + i, at[1] + j, self.lane]]
+            k.x[[image, block, *(d + number for d in slices), at[0] + i, at[1] + j, self.lane]]
             for j in range(self.seen[1])
             for i in range(self.seen[0])
         ]

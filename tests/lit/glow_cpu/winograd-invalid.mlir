@@ -82,3 +82,21 @@
 // CHECK-SAME: filter tensor<36x2x1x3x8x8x2xbf16> and bias tensor<2x8xf32>
 %x, %u, %b = "test.op"() : () -> (tensor<1x4x9x9x8xf32>, tensor<36x2x1x3x8x8x2xbf16>, tensor<2x8xf32>)
 %r = glow_cpu.winograd_convolution %x, %u, %b tile 4 group 2 : (tensor<1x4x9x9x8xf32>, tensor<36x2x1x3x8x8x2xbf16>, tensor<2x8xf32>) -> tensor<1x2x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected one group and no pooling of tensor<1x2x4x9x9x8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x2x4x9x9x8xf32>, tensor<36x2x24x8xf32>, tensor<2x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 4 group 2 : (tensor<1x2x4x9x9x8xf32>, tensor<36x2x24x8xf32>, tensor<2x8xf32>) -> tensor<1x2x2x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected an input of at least 3 x 3 x 3, found tensor<1x1x2x9x9x8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x2x9x9x8xf32>, tensor<36x2x24x8xf32>, tensor<2x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 4 : (tensor<1x1x2x9x9x8xf32>, tensor<36x2x24x8xf32>, tensor<2x8xf32>) -> tensor<1x2x0x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a transformed filter of shape (36, 2, 16, 8), found tensor<36x2x20x8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x4x9x9x8xf32>, tensor<36x2x20x8xf32>, tensor<2x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 4 : (tensor<1x1x4x9x9x8xf32>, tensor<36x2x20x8xf32>, tensor<2x8xf32>) -> tensor<1x2x3x7x7x8xf32>

@@ -53,3 +53,16 @@ func.func @stays(%x: tensor<1x1x14x14x8xf32>, %u: tensor<36x1x8x8xf32>, %b: tens
 // CHECK-LABEL: @stays(
 // CHECK-NOT:   pool 2
 // CHECK:       func.return
+
+// -----
+
+// Nor of slices, which have no tiles.
+func.func @slices(%x: tensor<1x1x6x10x10x8xf32>, %u: tensor<36x1x24x8xf32>, %b: tensor<1x8xf32>) -> tensor<1x1x2x4x4x8xf32> {
+  %0 = glow_cpu.winograd_convolution %x, %u, %b tile 4 : (tensor<1x1x6x10x10x8xf32>, tensor<36x1x24x8xf32>, tensor<1x8xf32>) -> tensor<1x1x4x8x8x8xf32>
+  %y = glow_cpu.blocked_max_pool %0 strides [2, 2, 2] kernel [2, 2, 2] : (tensor<1x1x4x8x8x8xf32>) -> tensor<1x1x2x4x4x8xf32>
+  func.return %y : tensor<1x1x2x4x4x8xf32>
+}
+
+// CHECK-LABEL: @slices(
+// CHECK-NEXT:  glow_cpu.winograd_convolution
+// CHECK-NEXT:  glow_cpu.blocked_max_pool

@@ -50,3 +50,16 @@ func.func @bias_alone(%x: tensor<1x2x1xf32>, %w: tensor<3x2x1xf32>, %b: tensor<3
 
 // CHECK-LABEL: @bias_alone(
 // CHECK-NEXT:  %y = glow.convolution %x, %w, %b pads [2, 2]
+
+// -----
+
+// Of a filter of 3 x 3 x 3, bands of slices alone: Winograd's algorithm, which is chosen later, gains more from whole images.
+func.func @slices(%x: tensor<1x8x2x7x7xf32>, %w: tensor<8x8x3x3x3xf32>, %b: tensor<8xf32>) -> tensor<1x8x2x7x7xf32> {
+  %y = glow.convolution %x, %w, %b pads [1, 1, 1, 1, 1, 1] : (tensor<1x8x2x7x7xf32>, tensor<8x8x3x3x3xf32>, tensor<8xf32>) -> tensor<1x8x2x7x7xf32>
+  func.return %y : tensor<1x8x2x7x7xf32>
+}
+
+// CHECK-LABEL: @slices(
+// CHECK:       glow.convolution %x, {{.*}} pads [0, 1, 1, 0, 1, 1] : (tensor<1x8x2x7x7xf32>, tensor<8x8x2x3x3xf32>, tensor<8xf32>) -> tensor<1x8x1x7x7xf32>
+// CHECK:       glow.convolution %x, {{.*}} pads [0, 1, 1, 0, 1, 1] : (tensor<1x8x2x7x7xf32>, tensor<8x8x2x3x3xf32>, tensor<8xf32>) -> tensor<1x8x1x7x7xf32>
+// CHECK-NEXT:  glow.concat {{.*}} axis 2

@@ -89,6 +89,21 @@ def test_groups(block: int, threads: int, tile: int, rng: np.random.Generator):
     check_native(module, [operands[0], u, bias], MACHINES[block], 2e-5, threads=threads)
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("block", MACHINES)
+def test_slices(block: int, threads: int, depth: int, rng: np.random.Generator):
+    tile, (images, inputs, outputs) = TILES[depth % 2], (int(n) for n in rng.integers(1, 40, 3))
+    slices, rows, columns = (int(n) for n in rng.integers([1, 2, 2], [5, 13, 13]))
+    sizes = (slices + depth - 1, rows + 2, columns + 2)
+    x = rng.standard_normal((1 + images % 2, inputs, *sizes)).astype(np.float32)
+    w = rng.standard_normal((outputs, inputs, depth, 3, 3)) * np.sqrt(2 / (9 * depth * inputs))
+    u = transform_filter(pack_filter(w.astype(np.float32), block, block), tile)
+    (b,) = pack_channels(rng.standard_normal((1, outputs)).astype(np.float32), block)
+    operands = [pack_channels(x, block), u, b]
+    check_native(program(operands, tile), operands, MACHINES[block], 2e-5, threads=threads)
+
+
 @pytest.mark.parametrize("tile", TILES)
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(

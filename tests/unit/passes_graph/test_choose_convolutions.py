@@ -137,3 +137,38 @@ def test_results_stay(algorithm: str, sizes: tuple[int, int, int, int, int], til
     assert count(module)["glow_cpu.winograd_convolution"] == is_winograd or algorithm == "auto"
     (found,) = interpret(module, arrays[:1]).values()
     np.testing.assert_allclose(found, want, rtol=0, atol=2e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "strides", "group", "is_winograd"),
+    [
+        ((3, 3, 3), (1, 1, 1), 1, True),
+        ((1, 3, 3), (1, 1, 1), 1, True),
+        ((2, 3, 3), (2, 1, 1), 1, False),
+        ((3, 3, 3), (1, 1, 1), 2, False),
+        ((3, 3, 1), (1, 1, 1), 1, False),
+    ],
+    ids=str,
+)
+def test_slices(
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    group: int,
+    is_winograd: bool,
+    rng: np.random.Generator,
+):
+    x = rng.standard_normal((1, 32, 5, 14, 13)).astype(np.float32)
+    w = rng.standard_normal((32, 32 // group, *kernel)).astype(np.float32)
+    b = rng.standard_normal(32).astype(np.float32)
+    block = Block(arg_types=[TensorType(f32, x.shape)])
+    constants = [make_constant(a, hint) for a, hint in zip((w, b), "wb", strict=True)]
+    window = {"strides": list(strides), "pads": [0, 1, 1, 1, 1, 0], "dilations": [1, 1, 1]}
+    y = ConvolutionOp.of(block.args[0], *(c.result for c in constants), group=group, **window)
+    block.add_ops([*constants, y, func.ReturnOp(y.result)])
+    t = FunctionType.from_lists([block.args[0].type], [y.result.type])
+    module = ModuleOp([func.FuncOp("main", t, Region(block))])
+    (want,) = interpret(module, [x]).values()
+    run("glow-set-machine{vector-bits=512},glow-assign-layouts,glow-choose-convolutions", module)
+    assert count(module)["glow_cpu.winograd_convolution"] == is_winograd
+    (found,) = interpret(module, [x]).values()
+    np.testing.assert_allclose(found, want, rtol=0, atol=2e-5 * np.abs(want).max())

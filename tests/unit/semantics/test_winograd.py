@@ -168,3 +168,25 @@ def test_same_as_direct_convolution(tile: int, pool: int, seed: int):
     )
     want = windows.max((3, 5))
     np.testing.assert_allclose(found, want, rtol=0, atol=bound)
+
+
+@pytest.mark.parametrize("tile", [2, 4])
+@pytest.mark.parametrize("depth", [1, 3, 4])
+def test_slices_are_the_same_as_direct_convolution(tile: int, depth: int, rng: np.random.Generator):
+    images, inputs, outputs, slices, rows, columns = (int(n) for n in rng.integers(1, 9, 6))
+    block = 2 ** int(rng.integers(0, 4))
+    x, w, b = (
+        rng.standard_normal(shape).astype(np.float32)
+        for shape in (
+            (images, inputs, slices + depth - 1, rows + 2, columns + 2),
+            (outputs, inputs, depth, 3, 3),
+            (1, outputs),
+        )
+    )
+    x, w = pack_channels(x, block), pack_filter(w, block, block)
+    (b,) = pack_channels(b, block)
+    ones = [1, 1, 1]
+    want = call(BlockedConvolutionOp, [x, w, b], strides=ones, dilations=ones, group=1)
+    u = transform_filter(w, tile)
+    found = call(WinogradConvolutionOp, [x, u, b], tile=tile, pool=1, group=1)
+    np.testing.assert_allclose(found, want, rtol=0, atol=2e-5 * max(1, np.abs(want).max()))
