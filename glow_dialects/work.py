@@ -43,7 +43,7 @@ from .glow_cpu.sparse import SparseVectorMatMulOp
 from .glow_cpu.winograd import (
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
-    kernel_depth,
+    kernel_parts,
 )
 from .operator import Call, element_of, shape_of
 from .scalar import Expr
@@ -212,7 +212,7 @@ def _winograd(call: Call) -> int:
     of_floats = issubclass(call.operator, WinogradConvolutionOp)
     pool, group = (call.int("pool"), call.int("group")) if of_floats else (1, 1)
     points = (tile + 2) ** 2 * batch * prod(-(-s * pool // tile) for s in (rows, columns))
-    depth = prod(slices) * kernel_depth(call) if slices else 1
+    depth = prod(slices) * (kernel_parts(call) if of_floats else 1)
     return points * inputs * lanes * blocks * block * depth // group
 
 

@@ -13,7 +13,7 @@ from ..glow_dialects.glow_cpu.winograd import (
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
     has_parts,
-    kernel_depth,
+    window_offsets,
 )
 from ..glow_dialects.operator import Call, element_of
 from .arrays import numpy_dtype
@@ -31,11 +31,9 @@ def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
     """
     Returns the packed filter [O / b, C / b, 3, 3, b, b] of a blocked convolution as that of a
     Winograd convolution, [(tile + 2)^2, O / b, C, b]: `G g G^T` for each pair of channels, computed
-    in float64 and rounded once. A filter [O / b, C / b, K, 3, 3, b, b] has K times as many
-    channels.
+    in float64 and rounded once. The parts of a larger kernel are further channels.
     """
-    if w.ndim == 7:
-        w = w.swapaxes(1, 2).reshape(len(w), -1, *w.shape[3:])
+    w = _in_windows(w)
     g = as_array(winograd_transforms(tile).filters)
     both = np.kron(g, g)
     outputs, inputs, *_, rows, lanes = w.shape
@@ -46,6 +44,21 @@ def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
         product = both @ flat[o].astype(np.float64)
         result[:, o] = product.transpose(1, 0, 2)
     return result.reshape(len(both), outputs, inputs * rows, lanes)
+
+
+def _in_windows(w: np.ndarray) -> np.ndarray:
+    """Returns a filter [O / b, C / b, *kernel, b, b] as one of 3 x 3 of more channels."""
+    *_, rows, columns, width, lanes = w.shape
+    whole = w.reshape(*w.shape[:2], -1, rows, columns, width, lanes)
+    parts: list[np.ndarray] = []
+    for i, row in enumerate(window_offsets(rows)):
+        for j, column in enumerate(window_offsets(columns)):
+            part = whole[:, :, :, row : row + KERNEL, column : column + KERNEL].copy()
+            # what a former part has
+            part[:, :, :, : KERNEL * i - row] = 0
+            part[:, :, :, :, : KERNEL * j - column] = 0
+            parts.append(part.swapaxes(1, 2))
+    return np.concatenate(parts, 1).reshape(len(w), -1, KERNEL, KERNEL, width, lanes)
 
 
 def filter_in_parts(u: np.ndarray, lanes: int) -> np.ndarray:
@@ -90,13 +103,11 @@ def transform_dot_filter(w: np.ndarray, tile: int) -> np.ndarray:
 
 @meaning(WinogradConvolutionOp)
 def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
-    m = call.int("tile")
-    if x.ndim == 6:
-        return _by_slices(call, x, u, b)
+    m, n, group = call.int("tile"), len(x), call.int("group")
     if has_parts(call):
         u = _sum_of_parts(u, x.shape[1] * x.shape[-1])
-    group = call.int("group")
-    parts = zip(np.split(x, group, 1), np.split(u, group, 1), strict=True)
+    images = [_windows(call, part) for part in np.split(x, group, 1)]
+    parts = zip(images, np.split(u, group, 1), strict=True)
     y = np.concatenate([_convolved(m, winograd_transforms(m), v, w) for v, w in parts], 1)
     y += b[:, :, None, None]
     outputs, width, *counts = y.shape[1:]
@@ -105,20 +116,33 @@ def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray
         kept = [c // pool for c in counts]
         y = y[..., : kept[0] * pool, : kept[1] * pool]
         y = y.reshape(-1, outputs, width, kept[0], pool, kept[1], pool).max((4, 6))
+    if x.ndim == 6:
+        # [N * D, O / b, b, rows, columns] to [N, O / b, b, D, rows, columns]
+        y = np.moveaxis(y.reshape(n, -1, *y.shape[1:]), 1, 3)
     return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))
 
 
-def _by_slices(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Computes a convolution [N, C / b, D, H, W, b] as one of images with more channels."""
-    m, depth = call.int("tile"), kernel_depth(call)
-    n, blocks, _, *sizes, lanes = x.shape
+def _windows(call: Call, x: np.ndarray) -> np.ndarray:
+    """
+    Returns the parts of the input that the parts of a kernel meet, as images with more channels:
+    [N, C / b, *sizes, b] as [N * D, P * C / b, H, W, b].
+    """
+    *slices, rows, columns = call.ints("kernel")
+    if not slices:
+        x, slices = x[:, :, None], [1]
+    (depth,), lanes = slices, x.shape[-1]
     windows = np.lib.stride_tricks.sliding_window_view(x, depth, axis=2)
-    count = windows.shape[2]
-    # [N, C / b, D', H, W, b, K] to [N * D', K * C / b, H, W, b]
-    images = windows.transpose(0, 2, 6, 1, 3, 4, 5).reshape(-1, depth * blocks, *sizes, lanes)
-    y = _convolved(m, winograd_transforms(m), images, u) + b[:, :, None, None]
-    y = y.reshape(n, count, *y.shape[1:]).transpose(0, 2, 1, 4, 5, 3)
-    return y.astype(numpy_dtype(element_of(call.results[0])))
+    # [N, C / b, D, H, W, b, K] to [N, D, K, C / b, H, W, b]
+    windows = windows.transpose(0, 2, 6, 1, 3, 4, 5)
+    high, wide = (n - size + KERNEL for n, size in zip(x.shape[3:5], (rows, columns), strict=True))
+    parts = [
+        windows[..., row : row + high, column : column + wide, :]
+        for row in window_offsets(rows)
+        for column in window_offsets(columns)
+    ]
+    return np.concatenate(parts, 2).reshape(
+        windows.shape[0] * windows.shape[1], -1, high, wide, lanes
+    )
 
 
 @meaning(DotWinogradConvolutionOp)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, bf16, f32, i16, i32, i64
 from xdsl.ir import Attribute
@@ -12,9 +13,11 @@ from ...wording import counted
 from ..elements import storage_type
 from ..glow.base import AcceptsEpilogue, Node
 from ..operator import Call, expect_float, expect_rank, expect_shape, with_shape
+from ..syntax import PerDimension
 
 TILES = (2, 4)
 """Sizes of tiles that there are transforms for."""
+_KERNEL = 3
 PARTS = 3
 """Numbers of bf16 whose sum is any number of f32."""
 
@@ -28,10 +31,11 @@ class WinogradConvolutionOp(Node):
     pooling with that stride, which drops what is left over at the end; it divides `tile`. With a
     `group` above 1, each group has whole blocks, and C is the number of input channels of one.
 
-    An input [N, C / b, D, H, W, b] is convolved by a filter of K x 3 x 3: the K slices of a window
-    are further input channels. The filter [(tile + 2)^2, O / b, K * C, b] then has all channels of
-    the first slice, then those of the next, in one group. The result, which is not pooled, is
-    [N, O / b, D - K + 1, H - 2, W - 2, b].
+    A `kernel` of K1 x K2 elements, both at least 3, is cut into P parts of 3 x 3, as
+    `window_offsets` says. They are further input channels: the filter
+    [(tile + 2)^2, O / b, P * C, b] has all channels of the first part, then those of the next. So
+    are the slices of a `kernel` of K0 x K1 x K2 for an input [N, C / b, D, H, W, b], whose result
+    [N, O / b, D - K0 + 1, H - K1 + 1, W - K2 + 1, b] is not pooled.
 
     `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
     tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
@@ -66,6 +70,7 @@ class WinogradConvolutionOp(Node):
     tile = prop_def(IntegerAttr.constr(i64))
     pool = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+    kernel = prop_def(PerDimension(_KERNEL, besides=3, least=1))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
@@ -89,14 +94,26 @@ class WinogradConvolutionOp(Node):
                 f"found input {call.operands[0]}, filter {call.operands[1]} and bias "
                 f"{call.operands[2]}"
             )
-        if slices and (group, pool) != (1, 1):
-            raise call.fail(f"expected one group and no pooling of {call.operands[0]}")
-        depth = kernel_depth(call)
-        _expect_filter(call, (tile + 2) ** 2, depth * inputs // group, lanes)
-        if min(rows, columns) < 2 + pool or any(n < depth for n in slices):
-            least = " x ".join(map(str, (*(depth for _ in slices), 2 + pool, 2 + pool)))
-            raise call.fail(f"expected an input of at least {least}, found {call.operands[0]}")
-        counts = [*(n - depth + 1 for n in slices), *((n - 2) // pool for n in (rows, columns))]
+        kernel = call.ints("kernel")
+        if len(kernel) != len(slices) + 2 or min(kernel[-2:]) < _KERNEL:
+            raise call.fail(
+                f"expected a kernel of {len(slices) + 2} sizes, the last two at least 3, found "
+                f"{list(kernel)}"
+            )
+        if slices and pool != 1:
+            raise call.fail(f"expected no pooling of {call.operands[0]}")
+        parts = kernel_parts(call)
+        if parts > 1 and has_parts(call):
+            raise call.fail(
+                f"expected a kernel of 3 x 3 for a filter in parts of bf16, found {kernel}"
+            )
+        _expect_filter(call, (tile + 2) ** 2, parts * inputs // group, lanes)
+        least = [*kernel[:-2], *(n - 1 + pool for n in kernel[-2:])]
+        sizes = (*slices, rows, columns)
+        if any(n < k for n, k in zip(sizes, least, strict=True)):
+            shown = " x ".join(map(str, least))
+            raise call.fail(f"expected an input of at least {shown}, found {call.operands[0]}")
+        counts = [(n - k + 1) // pool for n, k in zip(sizes, kernel, strict=True)]
         return (with_shape(element, [batch, outputs, *counts, block]),)
 
 
@@ -152,7 +169,6 @@ class DotWinogradConvolutionOp(Node):
 
 
 _BYTE = 8
-_KERNEL = 3
 
 
 def _expect_tile(call: Call) -> int:
@@ -168,13 +184,18 @@ def _expect_blocked(call: Call) -> Sequence[int]:
     return expect_rank(call, 0, rank, "a blocked input")
 
 
-def kernel_depth(call: Call) -> int:
-    """Returns the slices of a window; 1 if the input has none."""
-    _, inputs, *_, lanes = call.shape(0)
-    filters = call.shape(1)
-    if len(call.shape(0)) < 6 or len(filters) != 4:
-        return 1
-    return max(1, filters[2] // max(1, inputs * lanes))
+def window_offsets(size: int) -> Sequence[int]:
+    """
+    Returns where the parts of a kernel of `size` elements along a dimension begin: each third
+    element, but no part ends behind the kernel. What two parts share is the former one's.
+    """
+    return [min(start, size - _KERNEL) for start in range(0, size, _KERNEL)]
+
+
+def kernel_parts(call: Call) -> int:
+    """Returns the number of parts of the kernel of a Winograd convolution."""
+    *slices, rows, columns = call.ints("kernel")
+    return prod(slices) * len(window_offsets(rows)) * len(window_offsets(columns))
 
 
 def has_parts(call: Call) -> bool:

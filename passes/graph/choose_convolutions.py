@@ -2,8 +2,8 @@
 Chooses the algorithm of each convolution: of blocked tensors by definition or Winograd's, of others
 by definition or a product of matrices (`patch_products.py`).
 
-Winograd convolution (`glow_cpu.winograd_convolution`) applies to filters of 3 x 3 with stride 1. It
-takes fewer multiplications, but transforms its inputs and results, computes whole tiles where the
+Winograd convolution (`glow_cpu.winograd_convolution`) applies to filters of 3 x 3 with stride 1, and
+to larger ones and those with slices, which it cuts into parts of 3 x 3. It takes fewer multiplications, but transforms its inputs and results, computes whole tiles where the
 result ends within one, and reads filters that are 16 / 9 or 4 times as large. Where there are tile
 registers for bf16, the products may be those of three parts of each number, as exact as in f32, but
 faster; then filters take half as much again. Groups of channels have products of their own, which
@@ -39,6 +39,7 @@ from ...glow_dialects.glow_cpu.winograd import (
     TILES,
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
+    window_offsets,
 )
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
@@ -57,8 +58,8 @@ ALGORITHMS = (AUTO, DIRECT, WINOGRAD, PRODUCT)
 @dataclass(frozen=True)
 class Layer:
     """
-    The sizes of a convolution with a filter of 3 x 3 and stride 1. With a filter of K x 3 x 3, each
-    slice of the result is an image, with K times as many inputs.
+    The sizes of a convolution with stride 1. If the kernel has slices, each slice of the result is
+    an image.
     """
 
     images: int
@@ -67,26 +68,26 @@ class Layer:
     counts: tuple[int, int]
     """Rows and columns of the result."""
     group: int = 1
-    has_slices: bool = False
+    kernel: tuple[int, ...] = (KERNEL, KERNEL)
+
+    @property
+    def parts(self) -> int:
+        """The parts of 3 x 3 of a kernel, each of which has all inputs."""
+        *slices, rows, columns = self.kernel
+        return prod(slices) * len(window_offsets(rows)) * len(window_offsets(columns))
 
     @staticmethod
     def of(node: BlockedConvolutionOp | DotConvolutionOp) -> Layer:
         images, blocks, *slices, rows, columns, block = shape_of(node.result.type)
         _, inputs, *_, lanes = shape_of(node.input.type)
-        depth = shape_of(node.filter.type)[2] if slices else 1
-        return Layer(
-            images * prod(slices),
-            inputs * lanes * depth,
-            blocks * block,
-            (rows, columns),
-            node.group.value.data,
-            bool(slices),
-        )
+        kernel = shape_of(node.filter.type)[2 : 4 + len(slices)]
+        sizes = (images * prod(slices), inputs * lanes, blocks * block, (rows, columns))
+        return Layer(*sizes, node.group.value.data, kernel)
 
 
 def direct_cost(layer: Layer, filters: Filters) -> float:
     """Returns the time of direct convolution, in floating-point operations at full speed."""
-    weights = layer.inputs * layer.outputs // layer.group * KERNEL**2
+    weights = layer.inputs * layer.outputs // layer.group * prod(layer.kernel)
     return costs.direct_convolution(layer.images, weights, prod(layer.counts), filters)
 
 
@@ -103,7 +104,7 @@ class Winograd:
 def winograd_cost(layer: Layer, way: Winograd, filters: Filters) -> float:
     """Returns the time of Winograd convolution, in the unit of `direct_cost`."""
     elements, points = _points(layer, way.tile)
-    sizes = (layer.images, points, elements, layer.inputs, layer.outputs)
+    sizes = (layer.images, points, elements, layer.parts * layer.inputs, layer.outputs)
     if way.parts:
         return costs.winograd_in_parts(*sizes, 2 * PARTS, filters.machine.l2_bytes)
     return costs.winograd_convolution(*sizes, filters, layer.group)
@@ -120,7 +121,8 @@ def best_way(layer: Layer, forced: bool, filters: Filters) -> Winograd | None:
     Returns the fastest Winograd convolution, with tile registers for bf16 also of those in parts;
     None if the definition is faster still.
     """
-    has_parts = filters.machine.has_bf16_tiles and layer.group == 1 and not layer.has_slices
+    is_simple = layer.group == 1 and layer.kernel == (KERNEL, KERNEL)
+    has_parts = filters.machine.has_bf16_tiles and is_simple
     parts = (False, True) if has_parts else (False,)
     ways = [Winograd(tile, p) for tile in TILES for p in parts]
     times: dict[Winograd | None, float] = {w: winograd_cost(layer, w, filters) for w in ways}
@@ -135,8 +137,8 @@ def applies(node: BlockedConvolutionOp) -> bool:
     return (
         {*call.ints("strides"), *call.ints("dilations")} == {1}
         and is_blocked_input(call)
-        and kernel[-2:] == (KERNEL, KERNEL)
-        and (len(kernel) == 2 or (len(kernel) == 3 and call.int("group") == 1))
+        and len(kernel) in (2, 3)
+        and min(kernel[-2:]) >= KERNEL
         and 0 not in shape_of(node.result.type)
         and element_of(node.input.type) == f32
         and isinstance(node.filter.owner, ConstantOp)
@@ -149,8 +151,8 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
     assert read is not None
     build = Build()
     hint = node.filter.name_hint
-    blocks, inputs, *slices, _, _, rows, block = shape_of(node.filter.type)
-    inputs *= prod(slices)
+    blocks, inputs, *kernel, rows, block = shape_of(node.filter.type)
+    inputs *= Layer.of(node).parts
     elements = (way.tile + KERNEL - 1) ** 2
     if way.parts:
         shape = [elements, blocks, -(-inputs // 2), PARTS, rows, block, 2]
@@ -165,7 +167,8 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
 
     u = build.add(lazy_constant(shape, element, hint or "filter", transformed))
     u.name_hint = hint
-    y = build(WinogradConvolutionOp, node.input, u, node.bias, tile=way.tile, group=node.group)
+    options = {"tile": way.tile, "group": node.group, "kernel": kernel}
+    y = build(WinogradConvolutionOp, node.input, u, node.bias, **options)
     filters = node.filter
     replace_node(node, build.ops, y)
     erase_if_dead([filters])

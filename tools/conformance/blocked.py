@@ -97,6 +97,7 @@ def winograd_convolution(draw: Draw) -> Iterator[Case]:
             ((tile + 2) ** 2, 1, 32, 16),
             (1, 16),
             tile=tile,
+            kernel=[3, 3],
             values=scaled(draw, 32 * 9),
             constants=(1, 2),
         )
@@ -106,6 +107,7 @@ def winograd_convolution(draw: Draw) -> Iterator[Case]:
         (6, 16),
         tile=4,
         group=2,
+        kernel=[3, 3],
         values=scaled(draw, 32 * 9),
         constants=(1, 2),
     )
@@ -114,6 +116,7 @@ def winograd_convolution(draw: Draw) -> Iterator[Case]:
         (16, 1, 48, 16),
         (1, 16),
         tile=2,
+        kernel=[3, 3, 3],
         values=scaled(draw, 48 * 9),
         constants=(1, 2),
     )

@@ -26,7 +26,7 @@ from ....glow_dialects.glow_cpu.winograd import (
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
     has_parts,
-    kernel_depth,
+    window_offsets,
 )
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
@@ -81,12 +81,15 @@ class _Winograd:
         images, _, *slices, rows, columns, _ = k.result.shape
         self.images = [Dim("n", images), *(Dim("d", count) for count in slices)]
         """The images, and where there are several, the slices of their results."""
-        self.depth = kernel_depth(k.call)
+        *self.slices, high, wide = self._kernel()
         """The slices of a window, each of which has all input channels."""
+        self.offsets = list(product(window_offsets(high), window_offsets(wide)))
+        """The places of the parts of a window, each of which has all of these."""
+        self.parts = prod(self.slices) * len(self.offsets)
         self.counts = [n * self.pool for n in (rows, columns)]
         self.lanes = self.x.shape[-1]
         self.outputs, self.block = self.bias.shape
-        channels = (self.depth * self.x.shape[1] * self.lanes, self.outputs * self.block)
+        channels = (self.parts * self.x.shape[1] * self.lanes, self.outputs * self.block)
         size, elements = element_bytes(self.element), self.side**2
         self.blocks = choose_blocks(
             self.counts,
@@ -110,7 +113,7 @@ class _Winograd:
         Returns the shape and the element type of the transformed input of a block, without the
         plane.
         """
-        return (self.depth * self.x.shape[1], self.blocks.tiles, self.lanes), self.factor
+        return (self.parts * self.x.shape[1], self.blocks.tiles, self.lanes), self.factor
 
     def _planes(self, shape: Sequence[int], element: Attribute) -> View:
         """Returns an array [side^2, *shape] in scratch."""
@@ -118,6 +121,10 @@ class _Winograd:
         stride = plane_stride(dense.shape[0] * dense.strides[0], element_bytes(element))
         whole = self.k.scratch((self.side**2 * stride,), element)
         return View(whole.buffer, (self.side**2, *shape), (stride, *dense.strides))
+
+    def _kernel(self) -> Sequence[int]:
+        """Returns the sizes of the kernel."""
+        return self.k.call.ints("kernel")
 
     def run(self) -> None:
         nested(self.k, self.images, self._image)
@@ -144,15 +151,17 @@ class _Winograd:
                 self._transform_result(first, column.tiles, part)
 
     def _transform_input(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
-        """Computes `inputs[., block, tile, lane] = B^T d B`."""
-        c, lane = Dim("c", self.x.shape[1]), Dim("l", self.lanes)
-        window = _Window(self, first, width, part, lane)
-        slices = [Dim("s", self.depth)] if self.depth > 1 else []
-        channel = sum((s * c.size for s in slices), start=affine(c))
-        writes = [self.inputs[[i, channel, window.tile, lane]] for i in range(self.side**2)]
-        reads = window.reads(c, *slices)
-        values = window.transform(self._factors(arguments(len(reads))))
-        self.k.map_all([*slices, c, *window.tiles, lane], writes, reads, values)
+        """Computes `inputs[., block, tile, lane] = B^T d B`, for each part of a window."""
+        blocks, each = self.x.shape[1], prod(self.slices)
+        for number, offset in enumerate(self.offsets):
+            c, lane = Dim("c", blocks), Dim("l", self.lanes)
+            slices = [Dim("s", size) for size in self.slices if size > 1]
+            window = _Window(self, first, width, part, lane, offset)
+            channel = sum((s * blocks for s in slices), start=affine(c)) + number * each * blocks
+            writes = [self.inputs[[i, channel, window.tile, lane]] for i in range(self.side**2)]
+            reads = window.reads(c, *slices)
+            values = window.transform(self._factors(arguments(len(reads))))
+            self.k.map_all([*slices, c, *window.tiles, lane], writes, reads, values)
 
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
         """Returns elements of the input in the type in which they are transformed."""
@@ -169,18 +178,20 @@ class _Winograd:
         """
         p, o, t = self._places(tiles)
         c, lane = Dim("c", self.inputs.shape[1] // self.group), Dim("l", self.lanes)
-        out, channel = Dim("k", self.block), Affine({c: self.lanes, lane: 1})
-        first: Index = 0
+        out, channel = Dim("k", self.block), affine(c)
+        block, reduced = channel, [c, lane]
         if self.group > 1:
             g, o = Dim("g", self.group), Dim("o", self.outputs // self.group)
-            first, o = g * c.size, g * o.size + o
+            c, s = Dim("c", c.size // self.parts), Dim("s", self.parts)
+            block, channel = s * self.x.shape[1] + g * c.size + c, s * c.size + c
+            o, reduced = g * o.size + o, [s, c, lane]
         products = total(
             Combine.ADD,
             self.element,
-            self.inputs[[p, c + first, t, lane]],
-            self.filters[[p, o, channel, out]],
+            self.inputs[[p, block, t, lane]],
+            self.filters[[p, o, channel * self.lanes + lane, out]],
         )
-        self._sum(products, (p, o, t, out), (c, lane))
+        self._sum(products, (p, o, t, out), reduced)
 
     def _places(self, tiles: int) -> tuple[Dim, Dim, Dim]:
         """Returns the loops over planes, blocks of output channels, and tiles."""
@@ -241,13 +252,16 @@ class _Window:
         width: int,
         part: Sequence[Edge],
         lane: Dim,
+        offset: Sequence[int] = (0, 0),
     ):
+        """`offset` is the place of the part of the kernel that meets what is read."""
         self.k = k
         self.lane = lane
         self.tiles = [Dim("tr", part[0].tiles), Dim("tc", part[1].tiles)]
         self.tile = _in_block(self.tiles, part, width)
         self.at = [
-            (f + t + e.start) * k.tile for f, t, e in zip(first, self.tiles, part, strict=True)
+            (f + t + e.start) * k.tile + o
+            for f, t, e, o in zip(first, self.tiles, part, offset, strict=True)
         ]
         # elements that a tile at an edge would read beyond the input are zero
         self.seen = [min(k.side, e.outputs + KERNEL - 1) for e in part]
@@ -339,6 +353,9 @@ class _WinogradOfBytes(_Winograd):
     """A Winograd convolution of bytes, whose transforms are words of 16 bits."""
 
     factor = i16
+
+    def _kernel(self) -> Sequence[int]:
+        return KERNEL, KERNEL
 
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
         return [convert(value, i16) for value in values]

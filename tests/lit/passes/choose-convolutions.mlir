@@ -117,17 +117,32 @@ func.func @few_tiles(%x: tensor<1x16x9x9x16xf32>, %b: tensor<16x16xf32>) -> tens
 
 // -----
 
-// It does not apply to strides, dilations, other sizes of filters, plain inputs, and filters that are not constant.
+// Larger filters have parts of 3 x 3, and slices; both are further input channels.
+func.func @large_filters(%x: tensor<1x4x30x30x16xf32>, %z: tensor<1x4x6x30x30x16xf32>, %b: tensor<4x16xf32>) -> (tensor<1x4x26x26x16xf32>, tensor<1x4x4x28x28x16xf32>) {
+  %f = glow.constant #glow.blob<"filter.bin", 0, 409600> : tensor<4x4x5x5x16x16xf32>
+  %g = glow.constant #glow.blob<"filter.bin", 0, 442368> : tensor<4x4x3x3x3x16x16xf32>
+  %y = glow_cpu.blocked_convolution %x, %f, %b : (tensor<1x4x30x30x16xf32>, tensor<4x4x5x5x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x26x26x16xf32>
+  %w = glow_cpu.blocked_convolution %z, %g, %b : (tensor<1x4x6x30x30x16xf32>, tensor<4x4x3x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x4x28x28x16xf32>
+  func.return %y, %w : tensor<1x4x26x26x16xf32>, tensor<1x4x4x28x28x16xf32>
+}
+
+// AUTO-LABEL: @large_filters(
+// AUTO:       glow_cpu.winograd_convolution {{.*}} kernel [5, 5] : (tensor<1x4x30x30x16xf32>, tensor<36x4x256x16xf32>
+// AUTO:       glow_cpu.winograd_convolution {{.*}} : (tensor<1x4x6x30x30x16xf32>, tensor<36x4x192x16xf32>
+
+// -----
+
+// It does not apply to strides, dilations, sizes of filters below 3, plain inputs, and filters that are not constant.
 func.func @others(%x: tensor<1x4x58x58x16xf32>, %p: tensor<1x3x58x58xf32>, %b: tensor<4x16xf32>, %g: tensor<4x4x3x3x16x16xf32>) {
   %f = glow.constant #glow.blob<"filter.bin", 0, 147456> : tensor<4x4x3x3x16x16xf32>
-  %f5 = glow.constant #glow.blob<"filter.bin", 0, 409600> : tensor<4x4x5x5x16x16xf32>
+  %f5 = glow.constant #glow.blob<"filter.bin", 0, 163840> : tensor<4x4x5x2x16x16xf32>
   %fp = glow.constant #glow.blob<"filter.bin", 0, 6912> : tensor<4x3x3x3x16xf32>
   %0 = glow_cpu.blocked_convolution %x, %f, %b strides [1, 2] : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x28x16xf32>
   %1 = glow_cpu.blocked_convolution %x, %f, %b dilations [2, 1] : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x54x56x16xf32>
-  %2 = glow_cpu.blocked_convolution %x, %f5, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x5x5x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x54x54x16xf32>
+  %2 = glow_cpu.blocked_convolution %x, %f5, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x5x2x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x54x57x16xf32>
   %3 = glow_cpu.blocked_convolution %p, %fp, %b : (tensor<1x3x58x58xf32>, tensor<4x3x3x3x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
   %4 = glow_cpu.blocked_convolution %x, %g, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
-  "test.op"(%0, %1, %2, %3, %4) : (tensor<1x4x56x28x16xf32>, tensor<1x4x54x56x16xf32>, tensor<1x4x54x54x16xf32>, tensor<1x4x56x56x16xf32>, tensor<1x4x56x56x16xf32>) -> ()
+  "test.op"(%0, %1, %2, %3, %4) : (tensor<1x4x56x28x16xf32>, tensor<1x4x54x56x16xf32>, tensor<1x4x54x57x16xf32>, tensor<1x4x56x56x16xf32>, tensor<1x4x56x56x16xf32>) -> ()
   func.return
 }
 

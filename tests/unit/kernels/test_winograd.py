@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from glow.errors import CompileError
@@ -44,10 +46,17 @@ def layer(
     return [pack_channels(x, block), u, pack_channels(b, block)[0]], w
 
 
-def program(operands: list[np.ndarray], tile: int, pool: int = 1, group: int = 1) -> ModuleOp:
+def program(
+    operands: list[np.ndarray],
+    tile: int,
+    pool: int = 1,
+    group: int = 1,
+    kernel: Sequence[int] = (3, 3),
+) -> ModuleOp:
     types = [TensorType(element_type(a.dtype), a.shape) for a in operands]
     block = Block(arg_types=types)
-    node = WinogradConvolutionOp.of(*block.args, tile=tile, pool=pool, group=group)
+    options = {"pool": pool, "group": group, "kernel": list(kernel)}
+    node = WinogradConvolutionOp.of(*block.args, tile=tile, **options)
     block.add_ops([node, func.ReturnOp(*node.results)])
     t = FunctionType.from_lists(types, [r.type for r in node.results])
     module = ModuleOp([func.FuncOp("main", t, Region(block))])
@@ -89,19 +98,28 @@ def test_groups(block: int, threads: int, tile: int, rng: np.random.Generator):
     check_native(module, [operands[0], u, bias], MACHINES[block], 2e-5, threads=threads)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("kernel", "group"),
+    [((1, 3, 3), 1), ((2, 3, 3), 2), ((3, 4, 3), 1), ((5, 5), 1), ((7, 4), 1), ((5, 3), 2)],
+    ids=str,
+)
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("block", MACHINES)
-def test_slices(block: int, threads: int, depth: int, rng: np.random.Generator):
-    tile, (images, inputs, outputs) = TILES[depth % 2], (int(n) for n in rng.integers(1, 40, 3))
-    slices, rows, columns = (int(n) for n in rng.integers([1, 2, 2], [5, 13, 13]))
-    sizes = (slices + depth - 1, rows + 2, columns + 2)
-    x = rng.standard_normal((1 + images % 2, inputs, *sizes)).astype(np.float32)
-    w = rng.standard_normal((outputs, inputs, depth, 3, 3)) * np.sqrt(2 / (9 * depth * inputs))
-    u = transform_filter(pack_filter(w.astype(np.float32), block, block), tile)
+def test_large_kernels_and_slices(
+    block: int, threads: int, kernel: tuple[int, ...], group: int, rng: np.random.Generator
+):
+    tile = TILES[kernel[0] % 2]
+    inputs, outputs = (group * block * int(n) for n in rng.integers(1, 4, 2))
+    counts = [int(n) for n in rng.integers(1, 14, len(kernel))]
+    sizes = [n + size - 1 for n, size in zip(counts, kernel, strict=True)]
+    x = rng.standard_normal((2, inputs - (group == 1), *sizes)).astype(np.float32)
+    w = rng.standard_normal((outputs, x.shape[1] // group, *kernel)).astype(np.float32)
+    w *= np.sqrt(2 / w[0].size).astype(np.float32)
+    filters = [transform_filter(pack_filter(f, block, block), tile) for f in np.split(w, group)]
     (b,) = pack_channels(rng.standard_normal((1, outputs)).astype(np.float32), block)
-    operands = [pack_channels(x, block), u, b]
-    check_native(program(operands, tile), operands, MACHINES[block], 2e-5, threads=threads)
+    operands = [pack_channels(x, block), np.concatenate(filters, 1), b]
+    module = program(operands, tile, group=group, kernel=kernel)
+    check_native(module, operands, MACHINES[block], 4e-5, threads=threads)
 
 
 @pytest.mark.parametrize("tile", TILES)

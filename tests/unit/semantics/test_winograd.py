@@ -161,7 +161,7 @@ def test_same_as_direct_convolution(tile: int, pool: int, seed: int):
     bound = 2e-5 * max(1, np.abs(want).max())
     u = transform_filter(w, tile)
     assert u.dtype == np.float32
-    found = call(WinogradConvolutionOp, [x, u, b], tile=tile, pool=pool, group=1)
+    found = call(WinogradConvolutionOp, [x, u, b], tile=tile, pool=pool, group=1, kernel=[3, 3])
     kept = [n // pool * pool for n in (rows, columns)]
     windows = want[:, :, : kept[0], : kept[1]].reshape(
         *want.shape[:2], kept[0] // pool, pool, kept[1] // pool, pool, block
@@ -170,23 +170,23 @@ def test_same_as_direct_convolution(tile: int, pool: int, seed: int):
     np.testing.assert_allclose(found, want, rtol=0, atol=bound)
 
 
+KERNELS = [(3, 5), (5, 5), (4, 7), (6, 3), (1, 3, 3), (3, 3, 3), (4, 3, 5)]
+
+
 @pytest.mark.parametrize("tile", [2, 4])
-@pytest.mark.parametrize("depth", [1, 3, 4])
-def test_slices_are_the_same_as_direct_convolution(tile: int, depth: int, rng: np.random.Generator):
-    images, inputs, outputs, slices, rows, columns = (int(n) for n in rng.integers(1, 9, 6))
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_large_kernels_and_slices(tile: int, kernel: tuple[int, ...], rng: np.random.Generator):
+    images, inputs, outputs, *counts = (int(n) for n in rng.integers(1, 9, 3 + len(kernel)))
     block = 2 ** int(rng.integers(0, 4))
+    sizes = [n + size - 1 for n, size in zip(counts, kernel, strict=True)]
     x, w, b = (
         rng.standard_normal(shape).astype(np.float32)
-        for shape in (
-            (images, inputs, slices + depth - 1, rows + 2, columns + 2),
-            (outputs, inputs, depth, 3, 3),
-            (1, outputs),
-        )
+        for shape in ((images, inputs, *sizes), (outputs, inputs, *kernel), (1, outputs))
     )
     x, w = pack_channels(x, block), pack_filter(w, block, block)
     (b,) = pack_channels(b, block)
-    ones = [1, 1, 1]
+    ones = [1] * len(kernel)
     want = call(BlockedConvolutionOp, [x, w, b], strides=ones, dilations=ones, group=1)
-    u = transform_filter(w, tile)
-    found = call(WinogradConvolutionOp, [x, u, b], tile=tile, pool=1, group=1)
-    np.testing.assert_allclose(found, want, rtol=0, atol=2e-5 * max(1, np.abs(want).max()))
+    u, options = transform_filter(w, tile), {"pool": 1, "group": 1, "kernel": list(kernel)}
+    found = call(WinogradConvolutionOp, [x, u, b], tile=tile, **options)
+    np.testing.assert_allclose(found, want, rtol=0, atol=4e-5 * max(1, np.abs(want).max()))
