@@ -115,8 +115,9 @@ def _planes_of_winograd(axes: Sequence[_Axis]) -> Sequence[int]:
     Returns the last two dimensions if Winograd's algorithm, which is chosen later, may compute
     them: it gains more from whole images.
     """
-    planes = [(a.kernel, a.stride, a.dilation) for a in axes[-2:]]
-    return range(len(axes))[-2:] if planes == [(3, 1, 1)] * 2 else ()
+    planes = range(len(axes))[-2:]
+    applies = all(axes[i].kernel >= 3 and axes[i].stride == axes[i].dilation == 1 for i in planes)
+    return planes if len(planes) == 2 and applies else ()
 
 
 def best_bands(node: ConvolutionOp, reading: Filters) -> list[list[_Band]] | None:

@@ -80,11 +80,14 @@ def test_all_stages_run_again(options: dict, rng: np.random.Generator, tmp_path:
 
 
 def test_weights_are_written_once(tmp_path: Path) -> None:
-    """The file has the bytes of the network and those that were packed, for all stages together."""
+    """
+    The file has the bytes of the network and those that were packed, for all stages together.
+    Filters of Winograd convolutions are up to four times as large.
+    """
     files = glow.compile(DIGITS).dump_stages(tmp_path)
     (weights,) = (path for path in files if path.suffix == ".safetensors")
     arrays = load_file(weights)
-    assert sum(array.nbytes for array in arrays.values()) < 3 * Path(DIGITS).stat().st_size
+    assert sum(array.nbytes for array in arrays.values()) < 5 * Path(DIGITS).stat().st_size
     text = "".join(path.read_text() for path in files if path.suffix == ".mlir")
     assert "memory:" not in text
     assert "digits.onnx" not in text

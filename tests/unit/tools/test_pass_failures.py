@@ -104,6 +104,12 @@ func.func @main(%x: tensor<1x1x4x4x1xf32>) -> tensor<1x1x2x2x1xf32> {
   func.return %y : tensor<1x1x2x2x1xf32>
 }
 """  # noqa: E501
+WINDOW = """
+func.func @main(%x: tensor<1x2x9x9xf32>) -> tensor<1x2x5x5xf32> {
+  %y = glow.max_pool %x kernel [5, 5] : (tensor<1x2x9x9xf32>) -> tensor<1x2x5x5xf32>
+  func.return %y : tensor<1x2x5x5xf32>
+}
+"""
 SYMBOLIC = """
 !t = tensor<?xf32, #glow.dims<batch>>
 func.func @main(%x: !t) -> !t {
@@ -123,6 +129,7 @@ TEXTS = {
     "glow-pack-weights": PRODUCT,
     "glow-legalize-quantized": REALS,
     "glow-rematerialize": KEPT,
+    "glow-split-pooling": WINDOW,
     "glow-lower-to-vta": BYTES,
     "glow-quantize": PRODUCT,
     "glow-quantize-weights": WEIGHTS,
