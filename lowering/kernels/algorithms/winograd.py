@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import reduce
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 from xdsl.dialects.builtin import bf16, f32, i16, i32
@@ -83,9 +83,9 @@ class _Winograd:
         """The images, and where there are several, the slices of their results."""
         *self.slices, high, wide = self._kernel()
         """The slices of a window, each of which has all input channels."""
-        self.offsets = list(product(window_offsets(high), window_offsets(wide)))
-        """The places of the parts of a window, each of which has all of these."""
-        self.parts = prod(self.slices) * len(self.offsets)
+        self.offsets = window_offsets(high), window_offsets(wide)
+        """The rows and the columns of the parts of a window, each of which has all of these."""
+        self.parts = prod(self.slices) * prod(map(len, self.offsets))
         self.counts = [n * self.pool for n in (rows, columns)]
         self.lanes = self.x.shape[-1]
         self.outputs, self.block = self.bias.shape
@@ -153,15 +153,18 @@ class _Winograd:
     def _transform_input(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
         """Computes `inputs[., block, tile, lane] = B^T d B`, for each part of a window."""
         blocks, each = self.x.shape[1], prod(self.slices)
-        for number, offset in enumerate(self.offsets):
+        rows, columns = self.offsets
+        for (i, row), (j, column) in product(_steps("i", rows), _steps("j", columns)):
             c, lane = Dim("c", blocks), Dim("l", self.lanes)
             slices = [Dim("s", size) for size in self.slices if size > 1]
-            window = _Window(self, first, width, part, lane, offset)
-            channel = sum((s * blocks for s in slices), start=affine(c)) + number * each * blocks
-            writes = [self.inputs[[i, channel, window.tile, lane]] for i in range(self.side**2)]
+            window = _Window(self, first, width, part, lane, (row, column))
+            number = (i * len(columns) + j) * each
+            channel = sum(slices, start=number) * blocks + c
+            writes = [self.inputs[[p, channel, window.tile, lane]] for p in range(self.side**2)]
             reads = window.reads(c, *slices)
             values = window.transform(self._factors(arguments(len(reads))))
-            self.k.map_all([*slices, c, *window.tiles, lane], writes, reads, values)
+            dims = [*number.terms, *slices, c, *window.tiles, lane]
+            self.k.map_all(dims, writes, reads, values)
 
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
         """Returns elements of the input in the type in which they are transformed."""
@@ -252,7 +255,7 @@ class _Window:
         width: int,
         part: Sequence[Edge],
         lane: Dim,
-        offset: Sequence[int] = (0, 0),
+        offset: Sequence[Index] = (0, 0),
     ):
         """`offset` is the place of the part of the kernel that meets what is read."""
         self.k = k
@@ -386,6 +389,18 @@ class _WinogradOfBytes(_Winograd):
             self.filters[[p, o, c, g, out, 0]],
         )
         self._sum(replace(products, terms=2), (p, o, t, out), (c, g))
+
+
+def _steps(name: str, offsets: Sequence[int]) -> Sequence[tuple[Affine, Affine]]:
+    """
+    Returns numbers of parts and their offsets: those of a loop if the offsets are evenly spaced,
+    so that one nest computes them all, or else constants.
+    """
+    distances = {b - a for a, b in pairwise(offsets)}
+    if len(distances) != 1:
+        return [(affine(i), affine(offset)) for i, offset in enumerate(offsets)]
+    (distance,), part = distances, Dim(name, len(offsets))
+    return [(affine(part), part * distance)]
 
 
 def _in_block(tiles: Sequence[Dim], part: Sequence[Edge], width: int) -> Affine:
