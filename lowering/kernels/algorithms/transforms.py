@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import reduce
+from itertools import pairwise
 
 from xdsl.dialects.builtin import f32
 
 from ....glow_dialects.elements import WORD
 from ....glow_dialects.glow_cpu.winograd import PARTS
-from ....glow_dialects.glow_nest.affine import Affine, Dim, lookup
-from ....glow_dialects.scalar import Expr, bitcast, multiply_add
+from ....glow_dialects.glow_nest.affine import Affine, Dim, affine, lookup
+from ....glow_dialects.scalar import Expr, bitcast, maximum, multiply_add
 
 Row = Sequence[Fraction]
 Matrix = Sequence[Row]
@@ -115,6 +117,27 @@ def sandwich(product: Transform, matrix: Matrix, tile: Sequence[Sparse]) -> list
     """Computes `matrix @ tile @ matrix^T`: columns first, then rows."""
     columns = [product(matrix, column) for column in zip(*tile, strict=True)]
     return [product(matrix, row) for row in zip(*columns, strict=True)]
+
+
+def largest(y: Sequence[Sequence[Expr | None]], pool: int, row: int, column: int) -> Expr:
+    """Returns the largest value of one window of a tile."""
+    window = [y[row * pool + i][column * pool + j] for i in range(pool) for j in range(pool)]
+    return reduce(maximum, [value for value in window if value is not None])
+
+
+# parts of filters
+
+
+def steps_of(name: str, offsets: Sequence[int]) -> Sequence[tuple[Affine, Affine]]:
+    """
+    Returns numbers of parts and their offsets: those of a loop if the offsets are evenly spaced,
+    so that one nest computes them all, or else constants.
+    """
+    distances = {b - a for a, b in pairwise(offsets)}
+    if len(distances) != 1:
+        return [(affine(i), affine(offset)) for i, offset in enumerate(offsets)]
+    (distance,), part = distances, Dim(name, len(offsets))
+    return [(affine(part), part * distance)]
 
 
 # numbers in parts

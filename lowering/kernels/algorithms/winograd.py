@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import reduce
-from itertools import pairwise, product
+from itertools import product
 from math import prod
 
 from xdsl.dialects.builtin import bf16, f32, i16, i32
@@ -33,13 +32,21 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
-from ....glow_dialects.scalar import Expr, arguments, convert, maximum
+from ....glow_dialects.scalar import Expr, arguments, convert
 from ....semantics.cook_toom import KERNEL, Transforms, integer_transforms, winograd_transforms
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, Edge, choose_blocks, edges
 from .row_blocks import nested
-from .transforms import by_column_pairs, by_row_pairs, pairs_of_parts, sandwich, words_of_parts
+from .transforms import (
+    by_column_pairs,
+    by_row_pairs,
+    largest,
+    pairs_of_parts,
+    sandwich,
+    steps_of,
+    words_of_parts,
+)
 
 
 def _has_products(machine: MachineDescription, call: Call) -> bool:
@@ -154,7 +161,7 @@ class _Winograd:
         """Computes `inputs[., block, tile, lane] = B^T d B`, for each part of a window."""
         blocks, each = self.x.shape[1], prod(self.slices)
         rows, columns = self.offsets
-        for (i, row), (j, column) in product(_steps("i", rows), _steps("j", columns)):
+        for (i, row), (j, column) in product(steps_of("i", rows), steps_of("j", columns)):
             c, lane = Dim("c", blocks), Dim("l", self.lanes)
             slices = [Dim("s", size) for size in self.slices if size > 1]
             window = _Window(self, first, width, part, lane, (row, column))
@@ -235,14 +242,8 @@ class _Winograd:
         *sums, bias = arguments(len(reads))
         lines = [sums[i::side] for i in range(side)]
         y = sandwich(by_column_pairs, self.transforms.outputs, lines)
-        values = [self._output(_largest(y, pool, i, j)) + bias for i in rows for j in columns]
+        values = [self._output(largest(y, pool, i, j)) + bias for i in rows for j in columns]
         self.k.finish_tile((o, *tiles, out), places, reads, values)
-
-
-def _largest(y: Sequence[Sequence[Expr | None]], pool: int, row: int, column: int) -> Expr:
-    """Returns the largest value of one window of a tile."""
-    window = [y[row * pool + i][column * pool + j] for i in range(pool) for j in range(pool)]
-    return reduce(maximum, [value for value in window if value is not None])
 
 
 class _Window:
@@ -389,18 +390,6 @@ class _WinogradOfBytes(_Winograd):
             self.filters[[p, o, c, g, out, 0]],
         )
         self._sum(replace(products, terms=2), (p, o, t, out), (c, g))
-
-
-def _steps(name: str, offsets: Sequence[int]) -> Sequence[tuple[Affine, Affine]]:
-    """
-    Returns numbers of parts and their offsets: those of a loop if the offsets are evenly spaced,
-    so that one nest computes them all, or else constants.
-    """
-    distances = {b - a for a, b in pairwise(offsets)}
-    if len(distances) != 1:
-        return [(affine(i), affine(offset)) for i, offset in enumerate(offsets)]
-    (distance,), part = distances, Dim(name, len(offsets))
-    return [(affine(part), part * distance)]
 
 
 def _in_block(tiles: Sequence[Dim], part: Sequence[Edge], width: int) -> Affine:
