@@ -212,7 +212,7 @@ def _winograd(call: Call) -> int:
     of_floats = issubclass(call.operator, WinogradConvolutionOp)
     pool, group = (call.int("pool"), call.int("group")) if of_floats else (1, 1)
     points = (tile + 2) ** 2 * batch * prod(-(-s * pool // tile) for s in (rows, columns))
-    depth = prod(slices) * (kernel_parts(call) if of_floats else 1)
+    depth = prod(slices) * (kernel_parts(call.ints("kernel")) if of_floats else 1)
     return points * inputs * lanes * blocks * block * depth // group
 
 

@@ -48,6 +48,8 @@ def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
 
 def _in_windows(w: np.ndarray) -> np.ndarray:
     """Returns a filter [O / b, C / b, *kernel, b, b] as one of 3 x 3 of more channels."""
+    if w.shape[2:-2] == (KERNEL, KERNEL):
+        return w
     *_, rows, columns, width, lanes = w.shape
     whole = w.reshape(*w.shape[:2], -1, rows, columns, width, lanes)
     parts: list[np.ndarray] = []

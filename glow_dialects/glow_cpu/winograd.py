@@ -102,7 +102,7 @@ class WinogradConvolutionOp(Node):
             )
         if slices and pool != 1:
             raise call.fail(f"expected no pooling of {call.operands[0]}")
-        parts = kernel_parts(call)
+        parts = kernel_parts(kernel)
         if parts > 1 and has_parts(call):
             raise call.fail(
                 f"expected a kernel of 3 x 3 for a filter in parts of bf16, found {kernel}"
@@ -192,9 +192,9 @@ def window_offsets(size: int) -> Sequence[int]:
     return [min(start, size - _KERNEL) for start in range(0, size, _KERNEL)]
 
 
-def kernel_parts(call: Call) -> int:
-    """Returns the number of parts of the kernel of a Winograd convolution."""
-    *slices, rows, columns = call.ints("kernel")
+def kernel_parts(kernel: Sequence[int]) -> int:
+    """Returns the number of parts of a kernel of some sizes, the last two of which are cut."""
+    *slices, rows, columns = kernel
     return prod(slices) * len(window_offsets(rows)) * len(window_offsets(columns))
 
 

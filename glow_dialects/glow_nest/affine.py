@@ -245,8 +245,10 @@ class View:
         def others(of: tuple[_T, ...]) -> tuple[_T, ...]:
             return of[:dimension] + of[dimension + 1 :]
 
-        return View(
-            *(self.buffer, others(self.shape), others(self.strides), self.offset),
+        return replace(
+            self,
+            shape=others(self.shape),
+            strides=others(self.strides),
             limits=others(self.limits),
             periods=others(self.periods),
         )

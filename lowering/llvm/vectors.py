@@ -87,8 +87,8 @@ def convert_load(op: vector.LoadOp, fn: FunctionConverter) -> None:
     t = convert_type(result.type)
     loaded = load(fn, pointer, t, element_of(t))
     if any(isinstance(use.operation, glow_vec.SelectOp) for use in result.uses):
-        # what selects between a loaded vector and another, and is stored at the same place, LLVM
-        # makes a masked store: dozens of operations on processors of AMD with AVX2
+        # LLVM makes a masked store of a selection that is stored where one of its vectors was
+        # loaded: dozens of operations on processors of AMD with AVX2
         loaded = fn.emit(lx.FreezeOp, (loaded,), loaded.type)
     fn.define(result, loaded)
 

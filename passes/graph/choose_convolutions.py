@@ -40,7 +40,7 @@ from ...glow_dialects.glow_cpu.winograd import (
     TILES,
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
-    window_offsets,
+    kernel_parts,
 )
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
@@ -74,8 +74,7 @@ class Layer:
     @property
     def parts(self) -> int:
         """The parts of 3 x 3 of a kernel, each of which has all inputs."""
-        *slices, rows, columns = self.kernel
-        return prod(slices) * len(window_offsets(rows)) * len(window_offsets(columns))
+        return kernel_parts(self.kernel)
 
     @staticmethod
     def of(node: BlockedConvolutionOp | DotConvolutionOp) -> Layer:

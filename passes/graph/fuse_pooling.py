@@ -35,7 +35,7 @@ def pool_of_convolution(node: BlockedMaxPoolOp, build: Build) -> SSAValue | None
     convolution = value.owner
     if not isinstance(convolution, WinogradConvolutionOp) or not value.has_one_use():
         return None
-    pool = _window(node) if len(shape_of(node.input.type)) == 5 else None
+    pool = _window(node)
     if pool is None or convolution.tile.value.data % pool or convolution.pool.value.data > 1:
         return None
     if [n // pool for n in shape_of(value.type)[2:4]] != list(shape_of(node.result.type)[2:4]):
@@ -47,12 +47,12 @@ def pool_of_convolution(node: BlockedMaxPoolOp, build: Build) -> SSAValue | None
 
 
 def _window(node: BlockedMaxPoolOp) -> int | None:
-    """Returns the size of square windows that lie side by side; None for others."""
+    """Returns the size of square windows in a plane that lie side by side; None for others."""
     size = node.call.ints("kernel")[0]
     n = len(shape_of(node.input.type)) - 3
     wanted = ((size,) * n, (size,) * n, (1,) * n, (0,) * (2 * n))
     found = tuple(node.call.ints(name) for name in ("kernel", "strides", "dilations", "pads"))
-    return size if wanted == found else None
+    return size if n == 2 and wanted == found else None
 
 
 class FusePoolingPass(ModulePass):

@@ -128,11 +128,11 @@ def best_bands(node: ConvolutionOp, reading: Filters) -> list[list[_Band]] | Non
         return None
     together = [[band] for band in whole if band is not None]
     choices: list[list[list[_Band]]] = []
+    whole_planes = _planes_of_winograd(axes)
     for number, (axis, alone) in enumerate(zip(axes, together, strict=True)):
         bands = axis.bands()
         splits = len(bands) > 1 and all(band.offsets for band in bands)
-        if number in _planes_of_winograd(axes):
-            splits = False
+        splits = splits and number not in whole_planes
         choices.append([alone, bands] if splits else [alone])
     best = min(product(*choices), key=lambda bands: _cost(node, bands, reading))
     if _cost(node, best, reading) * _LEAST_GAIN <= _cost(node, together, reading):

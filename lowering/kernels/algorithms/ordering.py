@@ -1,7 +1,7 @@
 """
 The places of the largest elements, by sorting networks (`sorting`).
 
-What is sorted are integers that are ordered as the elements are, with the places of the elements.
+What is sorted are whole numbers in the order of the elements, with the places of the elements.
 Short rows are sorted several at a time, a row in each lane of vectors. Of a long row, most elements
 are left out first: it is cut into columns, and the `k`-th largest of their maxima is at most the
 `k`-th largest element. So only elements from it on are sorted. With twice as many columns as
@@ -22,10 +22,11 @@ from ....glow_dialects.glow.indexing import TopIndicesOp
 from ....glow_dialects.glow_nest.affine import Dim, Index, Indirect
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
-from ....glow_dialects.scalar import Expr, arguments, convert, select
+from ....glow_dialects.scalar import Expr, arguments, select
 from ..registry import Kernel, kernel
 from ..schedules.blocking import repays_selection, rows_sorted_together
 from .formula import formula
+from .lists import flag, list_blocks
 from .row_blocks import Rows, for_rows
 from .sorting import Columns, Keys
 from .whole_numbers import whole_numbers
@@ -59,13 +60,17 @@ class _Top:
         self.keys = Keys(self.x.element, self.size, bool(k.call.get("smallest")))
         self.column = 1 << (self.kept - 1).bit_length()
         """Numbers of a column that is sorted."""
+        self.room = max(_LEAST_COLUMNS, 2 * self.column)
+        """Columns of a long row, and the elements from it that are sorted at a time."""
+        self.blocks = -(-self.size // self.room)
+        """The times after which all elements of a long row would be sorted."""
 
     def add_nests(self) -> None:
-        k, columns = self.k, max(_LEAST_COLUMNS, 2 * self.column)
+        k = self.k
         rows, row_bytes = prod(self.x.shape) // self.size, self.size * self.keys.bytes
-        is_long = self.size >= _LEAST_LENGTH * columns
+        is_long = self.size >= _LEAST_LENGTH * self.room
         if is_long and repays_selection(k.machine, rows, row_bytes):
-            self.numbers = whole_numbers(k, max(columns, -(-self.size // columns)))
+            self.numbers = whole_numbers(k, max(self.room, self.blocks))
             count, visit = 1, self._sort_largest
         else:
             self.numbers = whole_numbers(k, self.size)
@@ -94,23 +99,19 @@ class _Top:
 
     def _sort_largest(self, rows: Rows) -> None:
         """Sorts the elements that may be among the largest ones, some at a time."""
-        k, room = self.k, max(_LEAST_COLUMNS, 2 * self.column)
-        i, blocks = Dim("n", self.size), -(-self.size // room)
+        k, room, i = self.k, self.room, Dim("n", self.size)
         least = self._sorted_maxima(rows, room).views[0][[self.kept - 1, 0, 0]]
-        mask, numbers = k.scratch((self.size,), i8), k.scratch((blocks * room,), i32)
-        is_less = self.keys.order(X) < Y
+        mask, numbers = k.scratch((self.size,), i8), k.scratch((self.blocks * room,), i32)
         reads = [self.x[self._place(rows, i)], least]
-        k.map([i, rows.row], mask[[i]], reads, convert(select(is_less, _number(0), _number(1)), i8))
+        k.map([i, rows.row], mask[[i]], reads, flag(self.keys.order(X) >= Y))
         found = k.list_nonzeros(i, mask[[i]], numbers)
-        used, p = k.scratch((blocks,), i8), Dim("p", blocks)
-        some = convert(select(X * room < Y, _number(1), _number(0)), i8)
-        k.map([p], used[[p]], [self.numbers[[p]], found.count], some)
+        used = list_blocks(k, found, self.blocks, room, self.numbers)
 
         best = Columns.of(k, self.column, 1, rows.row, self.keys.elements)
         best.clear()
         more = Columns.of(k, self.column, room // self.column, rows.row, self.keys.elements)
         q = Dim("q", room)
-        with k.repeat_listed(k.list_nonzeros(p, used[[p]]), 1) as (block,):
+        with k.repeat_listed(used, 1) as (block,):
             at = numbers[[block * room + q]]
             chosen = Indirect(at, self.size, self.x.strides[self.axis])
             x = replace(self.x[self._place(rows, 0)], indirect=chosen)
@@ -147,7 +148,3 @@ class _Top:
         reads = [view[[p, 0, rows.row]] for view in columns.views]
         place: Sequence[Index] = self._place(rows, p)
         self.k.finish([p, rows.row], place, reads, self.keys.place(arguments(len(reads))))
-
-
-def _number(value: int) -> Expr:
-    return Expr.constant(value, i32)

@@ -13,7 +13,7 @@ from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.selection import NonMaxSuppressionOp, NonzeroPlacesOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Indirect, View
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, NumberList, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.scalar import (
     Expr,
     arguments,
@@ -24,6 +24,7 @@ from ....glow_dialects.scalar import (
     select,
 )
 from ..registry import Kernel, kernel, total
+from .lists import flag, list_blocks
 from .whole_numbers import whole_numbers
 
 _BLOCK = 64
@@ -41,7 +42,7 @@ def nonzero_places(k: Kernel) -> None:
     order, listing = whole_numbers(k, n.size), k.list_nonzeros(n, x[[n]])
     # what lies behind the list in memory is anything
     reads = [listing.place, order[[n]], listing.count]
-    k.finish([n], [n], reads, convert(select(Y < Z, X, _number(0)), i64))
+    k.finish([n], [n], reads, convert(select(Y < Z, X, Expr.constant(0, i32)), i64))
 
 
 @kernel(NonMaxSuppressionOp)
@@ -108,14 +109,10 @@ class _Candidates:
     def collect(self, scores: View, row: Sequence[Dim], corners: View) -> None:
         """Lists the candidates and copies what is known of them."""
         k, boxes = self.k, scores.shape[2]
-        n, p = Dim("n", boxes), Dim("p", self.blocks)
-        mask, used = k.scratch((boxes,), i8), k.scratch((self.blocks,), i8)
-        above = convert(select(X > Y, Expr.constant(1, i32), Expr.constant(0, i32)), i8)
-        k.map([n], mask[[n]], [scores[[*row, n]], k.operands[3][[0]]], above)
+        n, mask = Dim("n", boxes), k.scratch((boxes,), i8)
+        k.map([n], mask[[n]], [scores[[*row, n]], k.operands[3][[0]]], flag(X > Y))
         listing = k.list_nonzeros(n, mask[[n]], self.numbers)
-        some = convert(select(X * self.j.size < Y, _number(1), _number(0)), i8)
-        k.map([p], used[[p]], [self.order[[p]], listing.count], some)
-        self.used: NumberList = k.list_nonzeros(p, used[[p]])
+        self.used = list_blocks(k, listing, self.blocks, self.j.size, self.order)
         self._forget_best()
         with self._each_block() as place:
             box = Indirect(self.numbers[[place]], boxes, scores.strides[2])
@@ -131,9 +128,7 @@ class _Candidates:
         """Runs the steps that are added inside only while a candidate is left."""
         k, one = self.k, Dim("one", 1)
         going = k.scratch((1,), i8)
-        k.map(
-            (), going[[0]], [self.best[()]], convert(select(X > _GONE, _number(1), _number(0)), i8)
-        )
+        k.map((), going[[0]], [self.best[()]], flag(X > _GONE))
         with k.repeat_listed(k.list_nonzeros(one, going[[one]]), 1):
             yield
 
@@ -192,7 +187,3 @@ class _Candidates:
         """Combines what is found in a block with what was found in those before."""
         body = Body((value,), (target.element,))
         self.k.nest(Nest((), (target,), body, (target,), found, (self.j,), in_place=True))
-
-
-def _number(value: int) -> Expr:
-    return Expr.constant(value, i32)

@@ -36,8 +36,8 @@ _SPARE_BITS = 53 - 32
 @dataclass(frozen=True)
 class Columns:
     """
-    Numbers in columns, for several tensors at once: `view[r, b, i]` is number `r` of column `b` of
-    tensor `i`. Where a key and a place do not fit into one number, there is a view of each.
+    Numbers in columns, in several lanes at once: `view[r, b, i]` is number `r` of column `b` of
+    lane `i`. Where a key and a place do not fit into one number, there is a view of each.
     """
 
     k: Kernel
@@ -45,19 +45,19 @@ class Columns:
     """Numbers of a column: a power of two."""
     count: int
     """The number of columns."""
-    tensor: Dim
+    lane: Dim
     views: Sequence[View]
 
     @staticmethod
-    def of(k: Kernel, rows: int, count: int, tensor: Dim, elements: Sequence[Attribute]) -> Columns:
+    def of(k: Kernel, rows: int, count: int, lane: Dim, elements: Sequence[Attribute]) -> Columns:
         """Returns new columns of numbers of some types."""
-        views = [k.scratch((rows, count, tensor.size), element) for element in elements]
-        return Columns(k, rows, count, tensor, views)
+        views = [k.scratch((rows, count, lane.size), element) for element in elements]
+        return Columns(k, rows, count, lane, views)
 
     @property
     def lists(self) -> Sequence[View]:
-        """The same numbers as one list for each tensor: `view[n, i]`."""
-        shape = (self.rows * self.count, self.tensor.size)
+        """The same numbers as one list in each lane: `view[n, i]`."""
+        shape = (self.rows * self.count, self.lane.size)
         return [View.dense(view.buffer, shape) for view in self.views]
 
     def clear(self, first: int = 0) -> None:
@@ -68,7 +68,7 @@ class Columns:
         n = Dim("n", rest)
         for view in self.lists:
             least = Expr.constant(lowest(view.element), view.element)
-            self.k.map([n, self.tensor], view[[n + first, self.tensor]], (), least)
+            self.k.map([n, self.lane], view[[n + first, self.lane]], (), least)
 
     def sort(self) -> None:
         """Puts the largest numbers of all columns into the first one, in descending order."""
@@ -81,20 +81,22 @@ class Columns:
         while count > 1:
             half = count // 2
             b = Dim("b", half)
-            self._keep_larger(self, b, b + (count - half))
+            self._keep_larger(self, [b], b, b + (count - half))
             self._merged(self.rows, half)
             count -= half
 
     def add(self, others: Columns) -> None:
         """Puts the largest numbers of two sorted columns into one, that of this."""
-        self._keep_larger(others, 0, 0)
+        self._keep_larger(others, [], 0, 0)
         self._merged(self.rows, 1)
 
-    def _keep_larger(self, others: Columns, mine: Index, other: Index) -> None:
-        """Keeps the larger ones of numbers and others in the opposite order."""
-        r, b = Dim("r", self.rows), [d for d in (mine,) if isinstance(d, Dim)]
+    def _keep_larger(
+        self, others: Columns, columns: Sequence[Dim], mine: Index, other: Index
+    ) -> None:
+        """Keeps the larger ones of numbers and others in the opposite order, in some columns."""
+        r = Dim("r", self.rows)
         turned = Affine({r: -1}, self.rows - 1)
-        self._compare([r, *b], [r, mine], others, [turned, other], keep_both=False)
+        self._compare([r, *columns], [r, mine], others, [turned, other], keep_both=False)
 
     def _turned(self, size: int) -> None:
         """Makes one bitonic list of two sorted ones: compares the first with the last numbers."""
@@ -122,7 +124,7 @@ class Columns:
     ) -> None:
         """Stores the larger one of two numbers in the first place, the other one in the second."""
         views = zip(self.views, others.views, strict=True)
-        pairs = [(a[[*first, self.tensor]], b[[*second, self.tensor]]) for a, b in views]
+        pairs = [(a[[*first, self.lane]], b[[*second, self.lane]]) for a, b in views]
         if len(pairs) == 1:
             larger, smaller = [select(X > Y, X, Y)], [select(X > Y, Y, X)]
         else:
@@ -136,7 +138,7 @@ class Columns:
         if keep_both:
             writes, values = writes + [p[1] for p in pairs], larger + smaller
         reads = [access for pair in pairs for access in pair]
-        self.k.map_all([*dims, self.tensor], writes, reads, values, in_place=True)
+        self.k.map_all([*dims, self.lane], writes, reads, values, in_place=True)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from ....glow_dialects.glow_cpu.winograd import (
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
     has_parts,
+    kernel_parts,
     window_offsets,
 )
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
@@ -92,7 +93,7 @@ class _Winograd:
         """The slices of a window, each of which has all input channels."""
         self.offsets = window_offsets(high), window_offsets(wide)
         """The rows and the columns of the parts of a window, each of which has all of these."""
-        self.parts = prod(self.slices) * prod(map(len, self.offsets))
+        self.parts = kernel_parts(self._kernel())
         self.counts = [n * self.pool for n in (rows, columns)]
         self.lanes = self.x.shape[-1]
         self.outputs, self.block = self.bias.shape

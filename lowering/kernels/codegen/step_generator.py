@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, SymbolRefAttr
@@ -119,8 +118,8 @@ def fill_list(
     step: Listing, memory: FlatBuffers, machine: MachineDescription, bound: Bound
 ) -> None:
     """
-    Emits a loop without branches. It stores each number after those that are listed so far; the
-    next number overwrites it if it is not to stay. Vectors of zeros are passed over.
+    Emits a loop that stores each number after those that are listed so far; the next number
+    overwrites it if it is not to stay. That takes no branches. Vectors of zeros are passed over.
     """
     e, to, dim = memory.emitter, step.numbers, step.numbers.dim
     places = memory.places([step.source, to.place, to.count], bound)
@@ -151,8 +150,11 @@ def fill_list(
         bits_of_lanes = IntegerType(lanes)
         mask = e.extract(e.bitcast(is_listed(at(iv), lanes), bits_of_lanes, 1), 0)
         some = e.compare("ne", mask, e.constant(bits_of_lanes, 0))
-        found = partial(e.loop_carrying_between, start, end, [count], each_number)
-        return [e.choose(some, lambda: found()[0], lambda: count, INDEX)]
+
+        def listed() -> SSAValue:
+            return e.loop_carrying_between(start, end, [count], each_number)[0]
+
+        return [e.choose(some, listed, lambda: count, INDEX)]
 
     lanes = machine.vector_bits // 8 // element_bytes(step.source.element)
     several = stride_of(step.source, dim) == 1 and step.source.indirect is None
