@@ -41,8 +41,10 @@ from .glow.transposed import TransposedConvolutionOp
 from .glow_cpu.dot import DotConvolutionOp
 from .glow_cpu.sparse import SparseVectorMatMulOp
 from .glow_cpu.winograd import (
+    KERNEL,
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
+    axes_of,
     kernel_parts,
 )
 from .operator import Call, element_of, shape_of
@@ -207,13 +209,18 @@ def _recurrent(call: Call) -> int:
 @products(WinogradConvolutionOp, DotWinogradConvolutionOp)
 def _winograd(call: Call) -> int:
     """Returns the operations of transformed tiles, without the transforms."""
-    tile, (_, inputs, *_, lanes) = call.int("tile"), call.shape(0)
-    batch, blocks, *slices, rows, columns, block = shape_of(call.results[0])
+    (_, inputs, *_, lanes), (batch, blocks, *sizes, block) = (
+        call.shape(0),
+        shape_of(call.results[0]),
+    )
     of_floats = issubclass(call.operator, WinogradConvolutionOp)
+    kernel = call.ints("kernel") if of_floats else (KERNEL, KERNEL)
     pool, group = (call.int("pool"), call.int("group")) if of_floats else (1, 1)
-    points = (tile + 2) ** 2 * batch * prod(-(-s * pool // tile) for s in (rows, columns))
-    depth = prod(slices) * (kernel_parts(call.ints("kernel")) if of_floats else 1)
-    return points * inputs * lanes * blocks * block * depth // group
+    *slices, rows, columns = (1, *sizes)
+    points = batch * prod(slices)
+    for count, axis in zip((rows, columns), axes_of(call.int("tile"), kernel), strict=True):
+        points *= axis.side * -(-count * pool // axis.tile)
+    return points * inputs * lanes * blocks * block * kernel_parts(kernel) // group
 
 
 @operations(LocalResponseNormOp)

@@ -20,20 +20,21 @@ from functools import cache
 from math import isqrt, lcm
 from types import MappingProxyType
 
-Matrix = tuple[tuple[Fraction, ...], ...]
+from ..glow_dialects.glow_cpu.winograd import KERNEL
 
-KERNEL = 3
-"""The number of coefficients that filters have along each dimension."""
+Matrix = tuple[tuple[Fraction, ...], ...]
 
 POINTS: Mapping[int, tuple[Fraction, ...]] = MappingProxyType(
     {
+        1: (),
         2: (Fraction(0), Fraction(1), Fraction(-1)),
         4: (Fraction(0), Fraction(5, 8), Fraction(-5, 8), Fraction(3, 2), Fraction(-3, 2)),
     }
 )
 """
-Finite points by the number of outputs of a tile. Those of 4 round a third to a fifth as much as
-0, 1, -1, 2, -2 do, and every coefficient of B^T and A^T is still exact in f32.
+Finite points by the number of outputs of a tile; there are none for one output of one coefficient,
+which nothing transforms. Those of 4 round a third to a fifth as much as 0, 1, -1, 2, -2 do, and
+every coefficient of B^T and A^T is still exact in f32.
 """
 
 
@@ -61,8 +62,8 @@ class Transforms:
 
 @cache
 def winograd_transforms(tile: int) -> Transforms:
-    """Returns F(tile, 3) with the points of `POINTS`."""
-    return transforms(tile, KERNEL, POINTS[tile])
+    """Returns F(tile, 3), or F(1, 1), with the points of `POINTS`."""
+    return transforms(tile, KERNEL if tile > 1 else 1, POINTS[tile])
 
 
 @cache

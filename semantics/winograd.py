@@ -5,20 +5,25 @@ of integers are exact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 import ml_dtypes
 import numpy as np
 
 from ..glow_dialects.glow_cpu.winograd import (
+    KERNEL,
     PARTS,
+    Axis,
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
+    axes_of,
     has_parts,
-    window_offsets,
 )
-from ..glow_dialects.operator import Call, element_of
+from ..glow_dialects.operator import Call, element_of, shape_of
 from .arrays import numpy_dtype
 from .bf16_parts import pairs_of_bf16, part_bits
-from .cook_toom import KERNEL, Matrix, Transforms, integer_transforms, winograd_transforms
+from .cook_toom import Matrix, Transforms, integer_transforms, winograd_transforms
 from .registry import meaning
 
 
@@ -29,15 +34,16 @@ def as_array(matrix: Matrix) -> np.ndarray:
 
 def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
     """
-    Returns the packed filter [O / b, C / b, 3, 3, b, b] of a blocked convolution as that of a
-    Winograd convolution, [(tile + 2)^2, O / b, C, b]: `G g G^T` for each pair of channels, computed
-    in float64 and rounded once. The parts of a larger kernel are further channels.
+    Returns the packed filter [O / b, C / b, *kernel, b, b] of a blocked convolution as that of a
+    Winograd convolution, such as [(tile + 2)^2, O / b, C, b] for a kernel of 3 x 3: `G g G^T` for
+    each pair of channels, computed in float64 and rounded once. The parts of a larger kernel are
+    further channels.
     """
-    w = _in_windows(w)
-    g = as_array(winograd_transforms(tile).filters)
-    both = np.kron(g, g)
-    outputs, inputs, *_, rows, lanes = w.shape
-    flat = w.reshape(outputs, inputs, KERNEL * KERNEL, rows * lanes)
+    axes = axes_of(tile, w.shape[2:-2])
+    both = np.kron(*(as_array(winograd_transforms(axis.tile).filters) for axis in axes))
+    w = _in_windows(w, axes)
+    outputs, inputs, _, _, rows, lanes = w.shape
+    flat = w.reshape(outputs, inputs, -1, rows * lanes)
     result = np.empty((len(both), outputs, inputs, rows * lanes), w.dtype)
     for o in range(outputs):
         # one block of output channels at a time stays in the cache
@@ -46,21 +52,25 @@ def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
     return result.reshape(len(both), outputs, inputs * rows, lanes)
 
 
-def _in_windows(w: np.ndarray) -> np.ndarray:
-    """Returns a filter [O / b, C / b, *kernel, b, b] as one of 3 x 3 of more channels."""
-    if w.shape[2:-2] == (KERNEL, KERNEL):
-        return w
-    *_, rows, columns, width, lanes = w.shape
-    whole = w.reshape(*w.shape[:2], -1, rows, columns, width, lanes)
+def _in_windows(w: np.ndarray, axes: Sequence[Axis]) -> np.ndarray:
+    """
+    Returns a filter [O / b, C / b, *kernel, b, b] as one of more channels, whose kernel is one part
+    along both axes.
+    """
+    row, column = axes
+    *spatial, width, lanes = (1, *w.shape[2:])
+    if tuple(spatial[-2:]) == (row.part, column.part) and prod(spatial[:-2]) == 1:
+        return w.reshape(*w.shape[:2], row.part, column.part, width, lanes)
+    whole = w.reshape(*w.shape[:2], -1, *spatial[-2:], width, lanes)
     parts: list[np.ndarray] = []
-    for i, row in enumerate(window_offsets(rows)):
-        for j, column in enumerate(window_offsets(columns)):
-            part = whole[:, :, :, row : row + KERNEL, column : column + KERNEL].copy()
+    for i, top in enumerate(row.offsets):
+        for j, left in enumerate(column.offsets):
+            part = whole[:, :, :, top : top + row.part, left : left + column.part].copy()
             # what a former part has
-            part[:, :, :, : KERNEL * i - row] = 0
-            part[:, :, :, :, : KERNEL * j - column] = 0
+            part[:, :, :, : row.part * i - top] = 0
+            part[:, :, :, :, : column.part * j - left] = 0
             parts.append(part.swapaxes(1, 2))
-    return np.concatenate(parts, 1).reshape(len(w), -1, KERNEL, KERNEL, width, lanes)
+    return np.concatenate(parts, 1).reshape(len(w), -1, row.part, column.part, width, lanes)
 
 
 def filter_in_parts(u: np.ndarray, lanes: int) -> np.ndarray:
@@ -105,12 +115,14 @@ def transform_dot_filter(w: np.ndarray, tile: int) -> np.ndarray:
 
 @meaning(WinogradConvolutionOp)
 def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
-    m, n, group = call.int("tile"), len(x), call.int("group")
+    n, group = len(x), call.int("group")
+    axes = axes_of(call.int("tile"), call.ints("kernel"))
     if has_parts(call):
         u = _sum_of_parts(u, x.shape[1] * x.shape[-1])
-    images = [_windows(call, part) for part in np.split(x, group, 1)]
+    images = [_windows(call, axes, part) for part in np.split(x, group, 1)]
     parts = zip(images, np.split(u, group, 1), strict=True)
-    y = np.concatenate([_convolved(m, winograd_transforms(m), v, w) for v, w in parts], 1)
+    transforms = [winograd_transforms(axis.tile) for axis in axes]
+    y = np.concatenate([_convolved(axes, transforms, v, w) for v, w in parts], 1)
     y += b[:, :, None, None]
     outputs, width, *counts = y.shape[1:]
     pool = call.int("pool")
@@ -118,29 +130,29 @@ def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray
         kept = [c // pool for c in counts]
         y = y[..., : kept[0] * pool, : kept[1] * pool]
         y = y.reshape(-1, outputs, width, kept[0], pool, kept[1], pool).max((4, 6))
-    if x.ndim == 6:
-        # [N * D, O / b, b, rows, columns] to [N, O / b, b, D, rows, columns]
-        y = np.moveaxis(y.reshape(n, -1, *y.shape[1:]), 1, 3)
-    return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))
+    # [N * D, O / b, b, rows, columns] to [N, O / b, D, rows, columns, b]
+    y = np.moveaxis(y.reshape(n, -1, *y.shape[1:]), (1, 3), (2, -1))
+    result = call.results[0]
+    return y.reshape(shape_of(result)).astype(numpy_dtype(element_of(result)))
 
 
-def _windows(call: Call, x: np.ndarray) -> np.ndarray:
+def _windows(call: Call, axes: Sequence[Axis], x: np.ndarray) -> np.ndarray:
     """
     Returns the parts of the input that the parts of a kernel meet, as images with more channels:
     [N, C / b, *sizes, b] as [N * D, P * C / b, H, W, b].
     """
-    *slices, rows, columns = call.ints("kernel")
-    if not slices:
-        x, slices = x[:, :, None], [1]
-    (depth,), lanes = slices, x.shape[-1]
-    windows = np.lib.stride_tricks.sliding_window_view(x, depth, axis=2)
+    *slices, rows, columns = (1, 1, *call.ints("kernel"))
+    *_, depth, high, wide, lanes = (1, 1, *x.shape[2:])
+    x = x.reshape(*x.shape[:2], depth, high, wide, lanes)
+    windows = np.lib.stride_tricks.sliding_window_view(x, slices[-1], axis=2)
     # [N, C / b, D, H, W, b, K] to [N, D, K, C / b, H, W, b]
     windows = windows.transpose(0, 2, 6, 1, 3, 4, 5)
-    high, wide = (n - size + KERNEL for n, size in zip(x.shape[3:5], (rows, columns), strict=True))
+    row, column = axes
+    high, wide = high - rows + row.part, wide - columns + column.part
     parts = [
-        windows[..., row : row + high, column : column + wide, :]
-        for row in window_offsets(rows)
-        for column in window_offsets(columns)
+        windows[..., top : top + high, left : left + wide, :]
+        for top in row.offsets
+        for left in column.offsets
     ]
     return np.concatenate(parts, 2).reshape(
         windows.shape[0] * windows.shape[1], -1, high, wide, lanes
@@ -153,31 +165,41 @@ def dot_winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.nda
     t = integer_transforms(m)
     planes, outputs, _, _, width, _ = u.shape
     filters = u.transpose(0, 1, 2, 3, 5, 4).reshape(planes, outputs, -1, width)
-    y = np.rint(_convolved(m, t, x, filters) / t.divisor**2).astype(np.int64)
+    axes = axes_of(m, (KERNEL, KERNEL))
+    y = np.rint(_convolved(axes, (t, t), x, filters) / t.divisor**2).astype(np.int64)
     return np.moveaxis(y + b[:, :, None, None], 2, -1).astype(np.int32)
 
 
-def _convolved(m: int, t: Transforms, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+def _convolved(
+    axes: Sequence[Axis], transforms: Sequence[Transforms], x: np.ndarray, u: np.ndarray
+) -> np.ndarray:
     """
     Returns the convolution of a blocked tensor with a transformed filter [a^2, O / b, C, b] in
     float64, as [N, O / b, b, rows, columns].
     """
-    bt, at = as_array(t.inputs), as_array(t.outputs)
-    a = m + KERNEL - 1
     n, blocks, *sizes, lanes = x.shape
-    counts = [s - KERNEL + 1 for s in sizes]
-    tiles = [-(-c // m) for c in counts]
-    around = [(0, ts * m + KERNEL - 1 - s) for ts, s in zip(tiles, sizes, strict=True)]
+    sides, steps = [axis.side for axis in axes], [axis.tile for axis in axes]
+    counts = [s - axis.part + 1 for s, axis in zip(sizes, axes, strict=True)]
+    tiles = [-(-c // m) for c, m in zip(counts, steps, strict=True)]
+    covered = [(ts - 1) * m + a for ts, m, a in zip(tiles, steps, sides, strict=True)]
+    around = [(0, whole - s) for whole, s in zip(covered, sizes, strict=True)]
     whole = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *around, (0, 0)])
-    windows = np.lib.stride_tricks.sliding_window_view(whole, (a, a), axis=(2, 3))
-    # d [n, block, tile row, tile column, lane, a, a]
-    d = windows[:, :, ::m, ::m]
-    v = bt @ d @ bt.T
-    v = v.transpose(5, 6, 0, 2, 3, 1, 4).reshape(a * a, -1, blocks * lanes)
+    windows = np.lib.stride_tricks.sliding_window_view(whole, sides, axis=(2, 3))
+    # d [n, block, tile row, tile column, lane, *sides]
+    d = windows[:, :, :: steps[0], :: steps[1]]
+    v = _both(d, [t.inputs for t in transforms])
+    v = v.transpose(5, 6, 0, 2, 3, 1, 4).reshape(prod(sides), -1, blocks * lanes)
     _, outputs, _, width = u.shape
-    filters = u.astype(np.float64).transpose(0, 2, 1, 3).reshape(a * a, -1, outputs * width)
-    products = (v @ filters).reshape(a, a, n, *tiles, outputs * width)
-    y = at @ products.transpose(2, 3, 4, 5, 0, 1) @ at.T
-    # y [n, tile row, tile column, channel, m, m]
-    y = y.transpose(0, 3, 1, 4, 2, 5).reshape(n, outputs, width, tiles[0] * m, tiles[1] * m)
-    return y[..., : counts[0], : counts[1]]
+    filters = u.astype(np.float64).transpose(0, 2, 1, 3).reshape(len(v), -1, outputs * width)
+    products = (v @ filters).reshape(*sides, n, *tiles, outputs * width)
+    y = _both(products.transpose(2, 3, 4, 5, 0, 1), [t.outputs for t in transforms])
+    # y [n, tile row, tile column, channel, *steps]
+    y = y.transpose(0, 3, 1, 4, 2, 5)
+    high, wide = (ts * m for ts, m in zip(tiles, steps, strict=True))
+    return y.reshape(n, outputs, width, high, wide)[..., : counts[0], : counts[1]]
+
+
+def _both(tiles: np.ndarray, matrices: Sequence[Matrix]) -> np.ndarray:
+    """Returns the products of matrices with tiles [..., rows, columns] along both dimensions."""
+    rows, columns = map(as_array, matrices)
+    return rows @ tiles @ columns.T

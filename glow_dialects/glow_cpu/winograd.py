@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, bf16, f32, i16, i32, i64
@@ -17,7 +18,8 @@ from ..syntax import PerDimension
 
 TILES = (2, 4)
 """Sizes of tiles that there are transforms for."""
-_KERNEL = 3
+KERNEL = 3
+"""The elements of a part of a kernel along a dimension that is transformed."""
 PARTS = 3
 """Numbers of bf16 whose sum is any number of f32."""
 
@@ -31,11 +33,13 @@ class WinogradConvolutionOp(Node):
     pooling with that stride, which drops what is left over at the end; it divides `tile`. With a
     `group` above 1, each group has whole blocks, and C is the number of input channels of one.
 
-    A `kernel` of K1 x K2 elements, both at least 3, is cut into P parts of 3 x 3, as
-    `window_offsets` says. They are further input channels: the filter
-    [(tile + 2)^2, O / b, P * C, b] has all channels of the first part, then those of the next. So
-    are the slices of a `kernel` of K0 x K1 x K2 for an input [N, C / b, D, H, W, b], whose result
-    [N, O / b, D - K0 + 1, H - K1 + 1, W - K2 + 1, b] is not pooled.
+    A `kernel` of K1 x K2 elements is cut into P parts of 3 x 3, as `Axis` says. They are further
+    input channels: the filter [(tile + 2)^2, O / b, P * C, b] has all channels of the first part,
+    then those of the next. So are the slices of a `kernel` of K0 x K1 x K2 for an input
+    [N, C / b, D, H, W, b], whose result [N, O / b, D - K0 + 1, H - K1 + 1, W - K2 + 1, b] is not
+    pooled. Where K1 or K2 is less than 3, its elements are parts, tiles have one output along it,
+    there is no transform along it, the filter has tile + 2 elements, and nothing is pooled. So it
+    is for an input [N, C / b, W, b] and a `kernel` of one size.
 
     `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
     tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
@@ -51,7 +55,8 @@ class WinogradConvolutionOp(Node):
 
     The matrices come from the points 0, 1, -1 for tiles of 2 and 0, 5/8, -5/8, 3/2, -3/2 for tiles
     of 4, and infinity (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015).
-    It takes 9 / 4 and 4 times fewer multiplications than the definition. Rounding differs: for
+    It takes 9 / 4 and 4 times fewer multiplications than the definition; along one dimension, 3 / 2
+    and 2 times. Rounding differs: for
     inputs of unit variance and up to 256 channels in f32, results are within 2e-5 of their root
     mean square of the exact ones.
 
@@ -70,7 +75,7 @@ class WinogradConvolutionOp(Node):
     tile = prop_def(IntegerAttr.constr(i64))
     pool = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
-    kernel = prop_def(PerDimension(_KERNEL, besides=3, least=1))
+    kernel = prop_def(PerDimension(KERNEL, besides=3, least=1))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
@@ -83,7 +88,8 @@ class WinogradConvolutionOp(Node):
         pool = call.int("pool")
         if pool < 1 or tile % pool:
             raise call.fail(f"expected pool to divide the tile of {tile}, found {pool}")
-        batch, inputs, *slices, rows, columns, lanes = _expect_blocked(call)
+        kernel = call.ints("kernel")
+        batch, inputs, *sizes, lanes = expect_rank(call, 0, len(kernel) + 3, "a blocked input")
         outputs, block = expect_rank(call, 2, 2, "a bias")
         if call.element(2) != element:
             raise call.fail(f"expected a bias with elements {element}, found {call.operands[2]}")
@@ -94,22 +100,22 @@ class WinogradConvolutionOp(Node):
                 f"found input {call.operands[0]}, filter {call.operands[1]} and bias "
                 f"{call.operands[2]}"
             )
-        kernel = call.ints("kernel")
-        if len(kernel) != len(slices) + 2 or min(kernel[-2:]) < _KERNEL:
+        if not 1 <= len(kernel) <= 3 or max(kernel[-2:]) < KERNEL:
             raise call.fail(
-                f"expected a kernel of {len(slices) + 2} sizes, the last two at least 3, found "
+                f"expected a kernel of one to three sizes, one of the last two at least 3, found "
                 f"{list(kernel)}"
             )
-        if slices and pool != 1:
-            raise call.fail(f"expected no pooling of {call.operands[0]}")
+        axes = axes_of(tile, kernel)
+        if pool != 1 and (len(kernel) == 3 or any(axis.tile % pool for axis in axes)):
+            raise call.fail(f"expected no pooling with a kernel of {list(kernel)}")
         parts = kernel_parts(kernel)
-        if parts > 1 and has_parts(call):
+        if has_parts(call) and tuple(kernel) != (KERNEL, KERNEL):
             raise call.fail(
-                f"expected a kernel of 3 x 3 for a filter in parts of bf16, found {kernel}"
+                f"expected a kernel of 3 x 3 for a filter in parts of bf16, found {list(kernel)}"
             )
-        _expect_filter(call, (tile + 2) ** 2, parts * inputs // group, lanes)
-        least = [*kernel[:-2], *(n - 1 + pool for n in kernel[-2:])]
-        sizes = (*slices, rows, columns)
+        _expect_filter(call, prod(axis.side for axis in axes), parts * inputs // group, lanes)
+        *slices, rows, columns = (1, *kernel)
+        least = [*slices, rows - 1 + pool, columns - 1 + pool][-len(kernel) :]
         if any(n < k for n, k in zip(sizes, least, strict=True)):
             shown = " x ".join(map(str, least))
             raise call.fail(f"expected an input of at least {shown}, found {call.operands[0]}")
@@ -162,9 +168,9 @@ class DotWinogradConvolutionOp(Node):
             raise call.fail(f"expected blocks of pairs of channels, found {call.operands[0]}")
         wanted = ((tile + 2) ** 2, outputs, inputs, lanes // 2, block, 2)
         expect_shape(call, 1, wanted, "a transformed filter")
-        if min(sizes) < _KERNEL:
+        if min(sizes) < KERNEL:
             raise call.fail(f"expected an input of at least 3 x 3, found {call.operands[0]}")
-        counts = [s - _KERNEL + 1 for s in sizes]
+        counts = [s - KERNEL + 1 for s in sizes]
         return (with_shape(i32, [batch, outputs, *counts, block]),)
 
 
@@ -178,24 +184,42 @@ def _expect_tile(call: Call) -> int:
     return tile
 
 
-def _expect_blocked(call: Call) -> Sequence[int]:
-    """Returns the shape of an input of two or three spatial dimensions."""
-    rank = 6 if len(call.shape(0)) == 6 and not has_parts(call) else 5
-    return expect_rank(call, 0, rank, "a blocked input")
+@dataclass(frozen=True)
+class Axis:
+    """How a kernel is cut, and which transform there is, along one of its last two dimensions."""
+
+    tile: int
+    """The outputs of a tile: 1 if the kernel has fewer than 3 elements."""
+    part: int
+    """The elements of a part of the kernel: 3, or else 1."""
+    offsets: Sequence[int]
+    """
+    Where the parts begin: each `part` elements, but none ends behind the kernel. What two parts
+    share is the former one's.
+    """
+
+    @property
+    def side(self) -> int:
+        """The elements of a transformed tile."""
+        return self.tile + self.part - 1
 
 
-def window_offsets(size: int) -> Sequence[int]:
-    """
-    Returns where the parts of a kernel of `size` elements along a dimension begin: each third
-    element, but no part ends behind the kernel. What two parts share is the former one's.
-    """
-    return [min(start, size - _KERNEL) for start in range(0, size, _KERNEL)]
+def axes_of(tile: int, kernel: Sequence[int]) -> tuple[Axis, Axis]:
+    """Returns rows and columns; rows are of one element if the kernel has one dimension."""
+    rows, columns = (1, *kernel)[-2:]
+    return _axis(tile, rows), _axis(tile, columns)
+
+
+def _axis(tile: int, size: int) -> Axis:
+    if size < KERNEL:
+        return Axis(1, 1, range(size))
+    return Axis(tile, KERNEL, [min(at, size - KERNEL) for at in range(0, size, KERNEL)])
 
 
 def kernel_parts(kernel: Sequence[int]) -> int:
     """Returns the number of parts of a kernel of some sizes, the last two of which are cut."""
-    *slices, rows, columns = kernel
-    return prod(slices) * len(window_offsets(rows)) * len(window_offsets(columns))
+    *slices, rows, columns = (1, *kernel)
+    return prod(slices) * prod(len(axis.offsets) for axis in axes_of(1, (rows, columns)))
 
 
 def has_parts(call: Call) -> bool:

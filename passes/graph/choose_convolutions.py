@@ -36,17 +36,19 @@ from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ...glow_dialects.glow_cpu.winograd import (
+    KERNEL,
     PARTS,
     TILES,
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
+    axes_of,
     kernel_parts,
 )
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_reader, lazy_constant
-from ...semantics.cook_toom import KERNEL, integer_transforms
+from ...semantics.cook_toom import integer_transforms
 from ...semantics.winograd import filter_in_parts, transform_dot_filter, transform_filter
 from ..levels import GRAPH
 from .patch_products import has_patches, patch_product, repays_patches
@@ -78,11 +80,12 @@ class Layer:
 
     @staticmethod
     def of(node: BlockedConvolutionOp | DotConvolutionOp) -> Layer:
-        images, blocks, *slices, rows, columns, block = shape_of(node.result.type)
+        images, blocks, *sizes, block = shape_of(node.result.type)
+        *slices, rows, columns = (1, *sizes)
         _, inputs, *_, lanes = shape_of(node.input.type)
-        kernel = shape_of(node.filter.type)[2 : 4 + len(slices)]
-        sizes = (images * prod(slices), inputs * lanes, blocks * block, (rows, columns))
-        return Layer(*sizes, node.group.value.data, kernel)
+        kernel = shape_of(node.filter.type)[2 : 2 + len(sizes)]
+        whole = (images * prod(slices), inputs * lanes, blocks * block, (rows, columns))
+        return Layer(*whole, node.group.value.data, kernel)
 
 
 def direct_cost(layer: Layer, filters: Filters) -> float:
@@ -112,8 +115,10 @@ def winograd_cost(layer: Layer, way: Winograd, filters: Filters) -> float:
 
 def _points(layer: Layer, tile: int) -> tuple[int, int]:
     """Returns the elements of a transformed tile, and those of all tiles together."""
-    elements = (tile + KERNEL - 1) ** 2
-    return elements, elements * layer.images * prod(-(-n // tile) for n in layer.counts)
+    axes = axes_of(tile, layer.kernel)
+    elements = prod(axis.side for axis in axes)
+    tiles = prod(-(-n // axis.tile) for n, axis in zip(layer.counts, axes, strict=True))
+    return elements, elements * layer.images * tiles
 
 
 def best_way(layer: Layer, forced: bool, filters: Filters) -> Winograd | None:
@@ -137,8 +142,8 @@ def applies(node: BlockedConvolutionOp) -> bool:
     return (
         {*call.ints("strides"), *call.ints("dilations")} == {1}
         and is_blocked_input(call)
-        and len(kernel) in (2, 3)
-        and min(kernel[-2:]) >= KERNEL
+        and len(kernel) in (1, 2, 3)
+        and max(kernel[-2:]) >= KERNEL
         and 0 not in shape_of(node.result.type)
         and element_of(node.input.type) == f32
         and isinstance(node.filter.owner, ConstantOp)
@@ -153,7 +158,7 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
     hint = node.filter.name_hint
     blocks, inputs, *kernel, rows, block = shape_of(node.filter.type)
     inputs *= Layer.of(node).parts
-    elements = (way.tile + KERNEL - 1) ** 2
+    elements = prod(axis.side for axis in axes_of(way.tile, kernel))
     if way.parts:
         shape = [elements, blocks, -(-inputs // 2), PARTS, rows, block, 2]
         element = bf16

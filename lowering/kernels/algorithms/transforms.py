@@ -113,10 +113,12 @@ def _difference(a: Expr | None, b: Expr | None) -> Expr | None:
     return -b if a is None else a - b
 
 
-def sandwich(product: Transform, matrix: Matrix, tile: Sequence[Sparse]) -> list[list[Expr | None]]:
-    """Computes `matrix @ tile @ matrix^T`: columns first, then rows."""
-    columns = [product(matrix, column) for column in zip(*tile, strict=True)]
-    return [product(matrix, row) for row in zip(*columns, strict=True)]
+def sandwich(
+    product: Transform, left: Matrix, tile: Sequence[Sparse], right: Matrix
+) -> list[list[Expr | None]]:
+    """Computes `left @ tile @ right^T`: columns first, then rows."""
+    columns = [product(left, column) for column in zip(*tile, strict=True)]
+    return [product(right, row) for row in zip(*columns, strict=True)]
 
 
 def largest(y: Sequence[Sequence[Expr | None]], pool: int, row: int, column: int) -> Expr:

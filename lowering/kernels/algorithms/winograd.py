@@ -10,7 +10,7 @@ parts as well. Bytes are transformed to words of 16 bits, of which pairs are mul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import product
@@ -21,12 +21,13 @@ from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_cpu.winograd import (
+    KERNEL,
     PARTS,
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
+    axes_of,
     has_parts,
     kernel_parts,
-    window_offsets,
 )
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
@@ -34,7 +35,7 @@ from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr, arguments, convert
-from ....semantics.cook_toom import KERNEL, Transforms, integer_transforms, winograd_transforms
+from ....semantics.cook_toom import Transforms, integer_transforms, winograd_transforms
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, Edge, choose_blocks, edges
@@ -60,7 +61,7 @@ def winograd_convolution(k: Kernel) -> None:
     if not _has_products(k.machine, k.call):
         raise ValueError("this machine has no tile registers for bf16, which filters in parts need")
     kind, call = _WinogradInParts if has_parts(k.call) else _Winograd, k.call
-    kind(k, winograd_transforms(call.int("tile")), call.int("pool"), call.int("group")).run()
+    kind(k, winograd_transforms, call.int("pool"), call.int("group")).run()
 
 
 def _multiplies_words(machine: MachineDescription, call: Call) -> bool:
@@ -71,7 +72,7 @@ def _multiplies_words(machine: MachineDescription, call: Call) -> bool:
 @kernel(DotWinogradConvolutionOp, on=_multiplies_words)
 def dot_winograd_convolution(k: Kernel) -> None:
     """Computes the formulas of `glow_cpu.dot_winograd_convolution`."""
-    _WinogradOfBytes(k, integer_transforms(k.call.int("tile"))).run()
+    _WinogradOfBytes(k, integer_transforms).run()
 
 
 class _Winograd:
@@ -80,36 +81,44 @@ class _Winograd:
     factor: Attribute = f32
     """The element type of transformed tiles."""
 
-    def __init__(self, k: Kernel, transforms: Transforms, pool: int = 1, group: int = 1):
-        self.k, self.transforms, self.pool, self.group = k, transforms, pool, group
-        self.tile = k.call.int("tile")
-        self.side = self.tile + KERNEL - 1
+    def __init__(
+        self, k: Kernel, transforms: Callable[[int], Transforms], pool: int = 1, group: int = 1
+    ):
+        """`transforms` returns the matrices for tiles of a size."""
+        self.k, self.pool, self.group = k, pool, group
+        kernel = self._kernel()
+        self.axes = axes_of(k.call.int("tile"), kernel)
+        """Rows and columns; an input of one dimension is a row."""
+        self.transforms = [transforms(axis.tile) for axis in self.axes]
+        self.sides = [axis.side for axis in self.axes]
+        self.planes = prod(self.sides)
+        self.plane_rank = min(2, len(kernel))
+        """The dimensions of an image: two, or one for a row."""
         self.x, self.filters, self.bias = k.operands
         self.element = k.element
-        images, _, *slices, rows, columns, _ = k.result.shape
-        self.images = [Dim("n", images), *(Dim("d", count) for count in slices)]
+        images, _, *sizes, _ = k.result.shape
+        *slices, rows, columns = (1, *sizes)
+        self.images = [Dim("n", images), *(Dim("d", size) for size in slices[1:])]
         """The images, and where there are several, the slices of their results."""
-        *self.slices, high, wide = self._kernel()
+        self.slices = kernel[:-2]
         """The slices of a window, each of which has all input channels."""
-        self.offsets = window_offsets(high), window_offsets(wide)
-        """The rows and the columns of the parts of a window, each of which has all of these."""
-        self.parts = kernel_parts(self._kernel())
+        self.parts = kernel_parts(kernel)
         self.counts = [n * self.pool for n in (rows, columns)]
         self.lanes = self.x.shape[-1]
         self.outputs, self.block = self.bias.shape
         channels = (self.parts * self.x.shape[1] * self.lanes, self.outputs * self.block)
-        size, elements = element_bytes(self.element), self.side**2
+        size, elements = element_bytes(self.element), self.planes
         self.blocks = choose_blocks(
             self.counts,
-            self.tile,
+            [axis.tile for axis in self.axes],
             elements * (channels[0] * self.input_bytes + channels[1] * size),
             elements * prod(channels) // self.group * self.input_bytes,
             k.machine,
             k.threads,
             near=self.in_parts,
         )
-        self.inputs = self._planes(*self._inputs())
-        self.products = self._planes((self.outputs, self.blocks.tiles, self.block), self.element)
+        self.inputs = self._in_planes(*self._inputs())
+        self.products = self._in_planes((self.outputs, self.blocks.tiles, self.block), self.element)
 
     @property
     def input_bytes(self) -> int:
@@ -123,12 +132,12 @@ class _Winograd:
         """
         return (self.parts * self.x.shape[1], self.blocks.tiles, self.lanes), self.factor
 
-    def _planes(self, shape: Sequence[int], element: Attribute) -> View:
-        """Returns an array [side^2, *shape] in scratch."""
+    def _in_planes(self, shape: Sequence[int], element: Attribute) -> View:
+        """Returns an array [planes, *shape] in scratch."""
         dense = View.dense(self.x.buffer, shape)
         stride = plane_stride(dense.shape[0] * dense.strides[0], element_bytes(element))
-        whole = self.k.scratch((self.side**2 * stride,), element)
-        return View(whole.buffer, (self.side**2, *shape), (stride, *dense.strides))
+        whole = self.k.scratch((self.planes * stride,), element)
+        return View(whole.buffer, (self.planes, *shape), (stride, *dense.strides))
 
     def _kernel(self) -> Sequence[int]:
         """Returns the sizes of the kernel."""
@@ -151,7 +160,8 @@ class _Winograd:
                     first.append(at * span.tiles + span.start)
                 else:
                     first.append(Affine({}, span.start))
-            parts = list(product(edges(row, self.tile), edges(column, self.tile)))
+            high, wide = self.axes
+            parts = list(product(edges(row, high.tile), edges(column, wide.tile)))
             for part in parts:
                 self._transform_input(first, column.tiles, part)
             self._multiply(row.tiles * column.tiles)
@@ -161,14 +171,14 @@ class _Winograd:
     def _transform_input(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
         """Computes `inputs[., block, tile, lane] = B^T d B`, for each part of a window."""
         blocks, each = self.x.shape[1], prod(self.slices)
-        rows, columns = self.offsets
+        rows, columns = (axis.offsets for axis in self.axes)
         for (i, row), (j, column) in product(steps_of("i", rows), steps_of("j", columns)):
             c, lane = Dim("c", blocks), Dim("l", self.lanes)
             slices = [Dim("s", size) for size in self.slices if size > 1]
             window = _Window(self, first, width, part, lane, (row, column))
             number = (i * len(columns) + j) * each
             channel = sum(slices, start=number) * blocks + c
-            writes = [self.inputs[[p, channel, window.tile, lane]] for p in range(self.side**2)]
+            writes = [self.inputs[[p, channel, window.tile, lane]] for p in range(self.planes)]
             reads = window.reads(c, *slices)
             values = window.transform(self._factors(arguments(len(reads))))
             dims = [*number.terms, *slices, c, *window.tiles, lane]
@@ -206,7 +216,7 @@ class _Winograd:
 
     def _places(self, tiles: int) -> tuple[Dim, Dim, Dim]:
         """Returns the loops over planes, blocks of output channels, and tiles."""
-        return Dim("p", self.side**2), Dim("o", self.outputs), Dim("t", tiles)
+        return Dim("p", self.planes), Dim("o", self.outputs), Dim("t", tiles)
 
     def _sum(self, products: Reduction, place: Sequence[Index], reduced: Sequence[Dim]) -> None:
         """Stores the sums into `products[place]`."""
@@ -226,25 +236,42 @@ class _Winograd:
         Computes `result = epilogue(max(A^T products A) + bias)` for the part of each tile that is
         inside.
         """
-        side, pool, each = self.side, self.pool, self.tile // self.pool
+        (high, wide), pool = self.sides, self.pool
         o, out = Dim("o", self.outputs), Dim("k", self.block)
         tiles = [Dim("tr", part[0].tiles), Dim("tc", part[1].tiles)]
-        at = [(f + t + e.start) * each for f, t, e in zip(first, tiles, part, strict=True)]
-        rows, columns = (range(e.outputs // pool) for e in part)
-        image, *slices = self.images
-        places: list[list[Index]] = [
-            [image, o, *slices, at[0] + i, at[1] + j, out] for i in rows for j in columns
+        at = [
+            (f + t + e.start) * (axis.tile // pool)
+            for f, t, e, axis in zip(first, tiles, part, self.axes, strict=True)
         ]
+        rows, columns = (range(e.outputs // pool) for e in part)
+        places = [self.place(o, at, (i, j), out) for i in rows for j in columns]
         tile = _in_block(tiles, part, width)
         reads: list[Access] = [
-            self.products[[i * side + j, o, tile, out]] for j in range(side) for i in range(side)
+            self.products[[i * wide + j, o, tile, out]] for j in range(wide) for i in range(high)
         ]
         reads.append(self.bias[[o, out]])
         *sums, bias = arguments(len(reads))
-        lines = [sums[i::side] for i in range(side)]
-        y = sandwich(by_column_pairs, self.transforms.outputs, lines)
+        lines = [sums[i::high] for i in range(high)]
+        left, right = (t.outputs for t in self.transforms)
+        y = sandwich(by_column_pairs, left, lines, right)
         values = [self._output(largest(y, pool, i, j)) + bias for i in rows for j in columns]
         self.k.finish_tile((o, *tiles, out), places, reads, values)
+
+    def place(
+        self,
+        block: Index,
+        at: Sequence[Affine],
+        within: Sequence[int],
+        lane: Dim,
+        number: Index = 0,
+    ) -> list[Index]:
+        """
+        Returns the place of an element of the input or the result: `within` is added to its row
+        and column `at`, and `number` to the slice.
+        """
+        image, *slices = self.images
+        plane = [a + w for a, w in zip(at, within, strict=True)][-self.plane_rank :]
+        return [image, block, *(d + number for d in slices), *plane, lane]
 
 
 class _Window:
@@ -265,33 +292,35 @@ class _Window:
         self.tiles = [Dim("tr", part[0].tiles), Dim("tc", part[1].tiles)]
         self.tile = _in_block(self.tiles, part, width)
         self.at = [
-            (f + t + e.start) * k.tile + o
-            for f, t, e, o in zip(first, self.tiles, part, offset, strict=True)
+            (f + t + e.start) * axis.tile + o
+            for f, t, e, o, axis in zip(first, self.tiles, part, offset, k.axes, strict=True)
         ]
         # elements that a tile at an edge would read beyond the input are zero
-        self.seen = [min(k.side, e.outputs + KERNEL - 1) for e in part]
+        self.seen = [
+            min(axis.side, e.outputs + axis.part - 1) for axis, e in zip(k.axes, part, strict=True)
+        ]
 
     def reads(self, block: Index, number: Index = 0) -> list[Access]:
         """
         Returns a tile of one block of channels, column by column, of the slice with a number in the
         window.
         """
-        k, at = self.k, self.at
-        image, *slices = k.images
+        k = self.k
         return [
-            k.x[[image, block, *(d + number for d in slices), at[0] + i, at[1] + j, self.lane]]
+            k.x[k.place(block, self.at, (i, j), self.lane, number)]
             for j in range(self.seen[1])
             for i in range(self.seen[0])
         ]
 
     def transform(self, values: Sequence[Expr]) -> list[Expr]:
         """Returns `B^T d B`, row by row."""
-        side, element = self.k.side, self.k.factor
-        d: list[list[Expr | None]] = [[None] * side for _ in range(side)]
+        high, wide = self.k.sides
+        d: list[list[Expr | None]] = [[None] * wide for _ in range(high)]
         for number, value in enumerate(values):
             d[number % self.seen[0]][number // self.seen[0]] = value
-        v = sandwich(by_row_pairs, self.k.transforms.inputs, d)
-        return [value or Expr.constant(0.0, element) for line in v for value in line]
+        left, right = (t.inputs for t in self.k.transforms)
+        v = sandwich(by_row_pairs, left, d, right)
+        return [value or Expr.constant(0.0, self.k.factor) for line in v for value in line]
 
 
 class _WinogradInParts(_Winograd):
@@ -324,7 +353,7 @@ class _WinogradInParts(_Winograd):
         window = _Window(self, first, width, part, lane)
         writes = [
             self.inputs[[i, c, part_number, window.tile, lane]]
-            for i in range(self.side**2)
+            for i in range(self.planes)
             for part_number in range(PARTS)
         ]
         reads = [r for n in range(blocks) for r in window.reads(affine(c) * 2 + n)]
@@ -370,7 +399,7 @@ class _WinogradOfBytes(_Winograd):
         Divides a sum by the square of the divisor, of which it is a multiple: by its odd part as a
         multiplication by the inverse modulo 2^32, and by its power of two as a shift.
         """
-        square = self.transforms.divisor**2
+        square = prod(t.divisor for t in self.transforms)
         shift = (square & -square).bit_length() - 1
         odd = square >> shift
         if odd > 1:

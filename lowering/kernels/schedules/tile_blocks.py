@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from ....glow_dialects.costs import winograd_blocks
 from ....glow_dialects.machine import MachineDescription
@@ -100,23 +101,23 @@ class Blocks:
         return winograd_blocks(self.tiles, self.count, kinds, tile_bytes, filter_bytes, cache)
 
 
-def all_blocks(counts: Sequence[int], tile: int) -> list[Blocks]:
+def all_blocks(counts: Sequence[int], tile: Sequence[int]) -> list[Blocks]:
     """
-    Yields the ways to cut an image of `counts` outputs: into some rows of tiles, or parts of one
-    row.
+    Returns the ways to cut an image of `counts` outputs into blocks of tiles: into some rows of
+    tiles, or parts of one row.
     """
-    rows, columns = (-(-n // tile) for n in counts)
+    rows, columns = (-(-n // size) for n, size in zip(counts, tile, strict=True))
     shapes = [(most, columns) for most in range(1, rows + 1)]
     shapes += [(1, -(-columns // parts)) for parts in range(2, columns + 1)]
     return [
-        Blocks(tuple(spans(counts[0], tile, r)), tuple(spans(counts[1], tile, c)))
+        Blocks(tuple(spans(counts[0], tile[0], r)), tuple(spans(counts[1], tile[1], c)))
         for r, c in dict.fromkeys(shapes)
     ]
 
 
 def choose_blocks(
     counts: Sequence[int],
-    tile: int,
+    tile: Sequence[int],
     tile_bytes: int,
     filter_bytes: int,
     machine: MachineDescription,
@@ -124,17 +125,17 @@ def choose_blocks(
     near: bool = False,
 ) -> Blocks:
     """
-    Returns the cheapest blocks for `counts` outputs: some rows of tiles, or a part of one row. A
-    transformed tile of all input and output channels takes `tile_bytes`, the filters
-    `filter_bytes`. Of little work, several threads take blocks in turns, if these can be large
-    enough.
+    Returns the cheapest blocks for `counts` outputs, in tiles of `tile`: some rows of tiles, or a
+    part of one row. A transformed tile of all input and output channels takes `tile_bytes`, the
+    filters `filter_bytes`. Of little work, several threads take blocks in turns, if these can be
+    large enough.
 
     With `near`, because products are so fast that filters have to stay near: the largest blocks
     that stay in the second cache together with all filters, and that threads can divide, if such
     blocks have enough tiles.
     """
-    rows, columns = (-(-n // tile) for n in counts)
     choices, cache = all_blocks(counts, tile), machine.l2_bytes
+    tiles = prod(-(-n // size) for n, size in zip(counts, tile, strict=True))
     resident = [
         b
         for b in choices
@@ -147,6 +148,6 @@ def choose_blocks(
     allowed = [b for b in choices if b.tiles * tile_bytes <= TIMINGS.block_l2_caches * cache]
     if not allowed:
         return min(choices, key=lambda blocks: blocks.tiles)
-    if threads > 1 and rows * columns * filter_bytes < TIMINGS.even_block_bytes:
+    if threads > 1 and tiles * filter_bytes < TIMINGS.even_block_bytes:
         allowed = [b for b in allowed if b.is_shared(threads)] or allowed
     return min(allowed, key=lambda blocks: blocks.cost(tile_bytes, filter_bytes, cache))

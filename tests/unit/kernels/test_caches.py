@@ -62,7 +62,7 @@ def test_processors_that_are_not_here_have_caches(features: list[str]):
 def test_winograd_blocks_fit_into_the_cache():
     small, large = (
         choose_blocks(
-            (56, 56), 4, 36 * 4 * 128, 36 * 4 * 64 * 64, MachineDescription(l2_bytes=1 << n)
+            (56, 56), (4, 4), 36 * 4 * 128, 36 * 4 * 64 * 64, MachineDescription(l2_bytes=1 << n)
         )
         for n in (18, 23)
     )

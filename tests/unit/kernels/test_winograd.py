@@ -100,7 +100,10 @@ def test_groups(block: int, threads: int, tile: int, rng: np.random.Generator):
 
 @pytest.mark.parametrize(
     ("kernel", "group"),
-    [((1, 3, 3), 1), ((2, 3, 3), 2), ((3, 4, 3), 1), ((5, 5), 1), ((7, 4), 1), ((5, 3), 2)],
+    [
+        *[((1, 3, 3), 1), ((2, 3, 3), 2), ((3, 4, 3), 1), ((5, 5), 1), ((7, 4), 1), ((5, 3), 2)],
+        *[((3,), 1), ((7,), 2), ((1, 3), 1), ((4, 1), 2), ((2, 3), 1), ((2, 1, 3), 1)],
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("threads", [1, 3])

@@ -44,11 +44,11 @@ def test_near_blocks(counts: tuple[int, int], tile: int, channels: tuple[int, in
     planes, cache = (tile + 2) ** 2, L2.l2_bytes
     inputs, outputs = channels
     sizes = (planes * (6 * inputs + 4 * outputs), planes * 6 * inputs * outputs, L2, threads)
-    chosen = choose_blocks(counts, tile, *sizes, near=True)
+    chosen = choose_blocks(counts, (tile, tile), *sizes, near=True)
     rows, columns = (sum(s.blocks * s.tiles for s in d) for d in (chosen.rows, chosen.columns))
     assert (rows, columns) == tuple(-(-n // tile) for n in counts)
     is_near = chosen.tiles * sizes[0] + sizes[1] <= cache and chosen.count % threads == 0
-    assert is_near or chosen == choose_blocks(counts, tile, *sizes)
+    assert is_near or chosen == choose_blocks(counts, (tile, tile), *sizes)
 
 
 @given(st.integers(1, 300), st.sampled_from(TILES), st.integers(1, 80))
@@ -75,7 +75,7 @@ def test_blocks_fit(counts: tuple[int, int], tile: int, inputs: int, outputs: in
     """They are as many as there must be, and not larger than the image."""
     plane = (tile + 2) ** 2 * 4
     tile_bytes, filter_bytes = plane * 16 * (inputs + outputs), plane * 256 * inputs * outputs
-    blocks = choose_blocks(counts, tile, tile_bytes, filter_bytes, L2)
+    blocks = choose_blocks(counts, (tile, tile), tile_bytes, filter_bytes, L2)
     rows, columns = (-(-n // tile) for n in counts)
     assert 1 <= blocks.tiles <= rows * columns
     assert blocks.count * blocks.tiles >= rows * columns
@@ -84,9 +84,9 @@ def test_blocks_fit(counts: tuple[int, int], tile: int, inputs: int, outputs: in
 
 def test_large_filters_are_read_once():
     """All 49 tiles in one block where the filters are 38 MB, rows of them where they are small."""
-    large = choose_blocks((28, 28), 4, 36 * 4 * 1024, 36 * 4 * 512 * 512, L2)
+    large = choose_blocks((28, 28), (4, 4), 36 * 4 * 1024, 36 * 4 * 512 * 512, L2)
     assert (large.count, large.tiles) == (1, 49)
-    small = choose_blocks((56, 56), 4, 36 * 4 * 128, 36 * 4 * 64 * 64, L2)
+    small = choose_blocks((56, 56), (4, 4), 36 * 4 * 128, 36 * 4 * 64 * 64, L2)
     assert small.count > 1
     assert len(small.rows) == len(small.columns) == 1
 
@@ -227,8 +227,8 @@ def test_chunks_stay_in_the_first_cache(inputs: int, tiles: int, raw: bool, is_c
 
 def test_threads_share_blocks_of_little_work():
     """The last of 14 rows of tiles writes less; the channels are few, then many."""
-    little = choose_blocks((55, 55), 4, 36 * 4 * 80, 36 * 4 * 16 * 64, L2, threads=2)
+    little = choose_blocks((55, 55), (4, 4), 36 * 4 * 80, 36 * 4 * 16 * 64, L2, threads=2)
     assert little.is_shared(2)
-    assert not choose_blocks((55, 55), 4, 36 * 4 * 80, 36 * 4 * 16 * 64, L2).is_shared(2)
-    many = (56, 56), 4, 36 * 4 * 512, 36 * 4 * 256 * 256, L2
+    assert not choose_blocks((55, 55), (4, 4), 36 * 4 * 80, 36 * 4 * 16 * 64, L2).is_shared(2)
+    many = (56, 56), (4, 4), 36 * 4 * 512, 36 * 4 * 256 * 256, L2
     assert choose_blocks(*many, threads=2) == choose_blocks(*many)

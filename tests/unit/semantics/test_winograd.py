@@ -170,7 +170,10 @@ def test_same_as_direct_convolution(tile: int, pool: int, seed: int):
     np.testing.assert_allclose(found, want, rtol=0, atol=bound)
 
 
-KERNELS = [(3, 5), (5, 5), (4, 7), (6, 3), (1, 3, 3), (3, 3, 3), (4, 3, 5)]
+KERNELS = [
+    *[(3, 5), (5, 5), (4, 7), (6, 3), (1, 3, 3), (3, 3, 3), (4, 3, 5)],
+    *[(3,), (7,), (1, 3), (3, 1), (2, 5), (8, 2), (2, 1, 3), (1, 4, 2)],
+]
 
 
 @pytest.mark.parametrize("tile", [2, 4])
