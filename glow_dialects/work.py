@@ -216,9 +216,8 @@ def _winograd(call: Call) -> int:
     of_floats = issubclass(call.operator, WinogradConvolutionOp)
     kernel = call.ints("kernel") if of_floats else (KERNEL, KERNEL)
     pool, group = (call.int("pool"), call.int("group")) if of_floats else (1, 1)
-    *slices, rows, columns = (1, *sizes)
-    points = batch * prod(slices)
-    for count, axis in zip((rows, columns), axes_of(call.int("tile"), kernel), strict=True):
+    points = batch
+    for count, axis in zip(sizes, axes_of(call.int("tile"), kernel), strict=True):
         points *= axis.side * -(-count * pool // axis.tile)
     return points * inputs * lanes * blocks * block * kernel_parts(kernel) // group
 

@@ -6,6 +6,8 @@ of integers are exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from itertools import product
 from math import prod
 
 import ml_dtypes
@@ -20,7 +22,7 @@ from ..glow_dialects.glow_cpu.winograd import (
     axes_of,
     has_parts,
 )
-from ..glow_dialects.operator import Call, element_of, shape_of
+from ..glow_dialects.operator import Call, element_of
 from .arrays import numpy_dtype
 from .bf16_parts import pairs_of_bf16, part_bits
 from .cook_toom import Matrix, Transforms, integer_transforms, winograd_transforms
@@ -40,37 +42,41 @@ def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
     further channels.
     """
     axes = axes_of(tile, w.shape[2:-2])
-    both = np.kron(*(as_array(winograd_transforms(axis.tile).filters) for axis in axes))
+    filters = [as_array(winograd_transforms(axis.tile).filters) for axis in axes]
+    whole = reduce(np.kron, filters)
     w = _in_windows(w, axes)
-    outputs, inputs, _, _, rows, lanes = w.shape
+    outputs, inputs, *_, rows, lanes = w.shape
     flat = w.reshape(outputs, inputs, -1, rows * lanes)
-    result = np.empty((len(both), outputs, inputs, rows * lanes), w.dtype)
+    result = np.empty((len(whole), outputs, inputs, rows * lanes), w.dtype)
     for o in range(outputs):
         # one block of output channels at a time stays in the cache
-        product = both @ flat[o].astype(np.float64)
-        result[:, o] = product.transpose(1, 0, 2)
-    return result.reshape(len(both), outputs, inputs * rows, lanes)
+        planes = whole @ flat[o].astype(np.float64)
+        result[:, o] = planes.transpose(1, 0, 2)
+    return result.reshape(len(whole), outputs, inputs * rows, lanes)
 
 
 def _in_windows(w: np.ndarray, axes: Sequence[Axis]) -> np.ndarray:
     """
-    Returns a filter [O / b, C / b, *kernel, b, b] as one of more channels, whose kernel is one part
-    along both axes.
+    Returns a filter [O / b, C / b, *kernel, b, b] as one of more channels, whose kernel is a single
+    part.
     """
-    row, column = axes
-    *spatial, width, lanes = (1, *w.shape[2:])
-    if tuple(spatial[-2:]) == (row.part, column.part) and prod(spatial[:-2]) == 1:
-        return w.reshape(*w.shape[:2], row.part, column.part, width, lanes)
-    whole = w.reshape(*w.shape[:2], -1, *spatial[-2:], width, lanes)
     parts: list[np.ndarray] = []
-    for i, top in enumerate(row.offsets):
-        for j, left in enumerate(column.offsets):
-            part = whole[:, :, :, top : top + row.part, left : left + column.part].copy()
-            # what a former part has
-            part[:, :, :, : row.part * i - top] = 0
-            part[:, :, :, :, : column.part * j - left] = 0
-            parts.append(part.swapaxes(1, 2))
-    return np.concatenate(parts, 1).reshape(len(w), -1, row.part, column.part, width, lanes)
+    for places in product(*(enumerate(axis.offsets) for axis in axes)):
+        part = w[_part(places, [axis.part for axis in axes])]
+        for n, ((i, at), axis) in enumerate(zip(places, axes, strict=True)):
+            shared = axis.part * i - at
+            if shared:
+                # what a former part has
+                part = part.copy()
+                np.moveaxis(part, n + 2, 0)[:shared] = 0
+        parts.append(part)
+    return np.concatenate(parts, 1) if len(parts) > 1 else w
+
+
+def _part(places: Sequence[tuple[int, int]], sizes: Sequence[int]) -> tuple[slice, ...]:
+    """Returns the index of a part, of some sizes and at some places, of a blocked tensor."""
+    windows = [slice(at, at + size) for (_, at), size in zip(places, sizes, strict=True)]
+    return slice(None), slice(None), *windows
 
 
 def filter_in_parts(u: np.ndarray, lanes: int) -> np.ndarray:
@@ -115,48 +121,34 @@ def transform_dot_filter(w: np.ndarray, tile: int) -> np.ndarray:
 
 @meaning(WinogradConvolutionOp)
 def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
-    n, group = len(x), call.int("group")
-    axes = axes_of(call.int("tile"), call.ints("kernel"))
+    group, kernel = call.int("group"), call.ints("kernel")
+    axes = axes_of(call.int("tile"), kernel)
     if has_parts(call):
         u = _sum_of_parts(u, x.shape[1] * x.shape[-1])
-    images = [_windows(call, axes, part) for part in np.split(x, group, 1)]
+    images = [_windows(axes, kernel, part) for part in np.split(x, group, 1)]
     parts = zip(images, np.split(u, group, 1), strict=True)
     transforms = [winograd_transforms(axis.tile) for axis in axes]
     y = np.concatenate([_convolved(axes, transforms, v, w) for v, w in parts], 1)
-    y += b[:, :, None, None]
-    outputs, width, *counts = y.shape[1:]
+    y += b.reshape(*b.shape, *[1] * len(axes))
     pool = call.int("pool")
     if pool > 1:
+        outputs, width, *counts = y.shape[1:]
         kept = [c // pool for c in counts]
         y = y[..., : kept[0] * pool, : kept[1] * pool]
         y = y.reshape(-1, outputs, width, kept[0], pool, kept[1], pool).max((4, 6))
-    # [N * D, O / b, b, rows, columns] to [N, O / b, D, rows, columns, b]
-    y = np.moveaxis(y.reshape(n, -1, *y.shape[1:]), (1, 3), (2, -1))
-    result = call.results[0]
-    return y.reshape(shape_of(result)).astype(numpy_dtype(element_of(result)))
+    return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))
 
 
-def _windows(call: Call, axes: Sequence[Axis], x: np.ndarray) -> np.ndarray:
+def _windows(axes: Sequence[Axis], kernel: Sequence[int], x: np.ndarray) -> np.ndarray:
     """
-    Returns the parts of the input that the parts of a kernel meet, as images with more channels:
-    [N, C / b, *sizes, b] as [N * D, P * C / b, H, W, b].
+    Returns what the parts of a kernel meet of an input [N, C / b, *sizes, b], as more channels
+    [N, P * C / b, *sizes, b].
     """
-    *slices, rows, columns = (1, 1, *call.ints("kernel"))
-    *_, depth, high, wide, lanes = (1, 1, *x.shape[2:])
-    x = x.reshape(*x.shape[:2], depth, high, wide, lanes)
-    windows = np.lib.stride_tricks.sliding_window_view(x, slices[-1], axis=2)
-    # [N, C / b, D, H, W, b, K] to [N, D, K, C / b, H, W, b]
-    windows = windows.transpose(0, 2, 6, 1, 3, 4, 5)
-    row, column = axes
-    high, wide = high - rows + row.part, wide - columns + column.part
-    parts = [
-        windows[..., top : top + high, left : left + wide, :]
-        for top in row.offsets
-        for left in column.offsets
+    sizes = [
+        n - size + axis.part for n, size, axis in zip(x.shape[2:-1], kernel, axes, strict=True)
     ]
-    return np.concatenate(parts, 2).reshape(
-        windows.shape[0] * windows.shape[1], -1, high, wide, lanes
-    )
+    places = product(*(enumerate(axis.offsets) for axis in axes))
+    return np.concatenate([x[_part(place, sizes)] for place in places], 1)
 
 
 @meaning(DotWinogradConvolutionOp)
@@ -175,7 +167,7 @@ def _convolved(
 ) -> np.ndarray:
     """
     Returns the convolution of a blocked tensor with a transformed filter [a^2, O / b, C, b] in
-    float64, as [N, O / b, b, rows, columns].
+    float64, as [N, O / b, b, *counts].
     """
     n, blocks, *sizes, lanes = x.shape
     sides, steps = [axis.side for axis in axes], [axis.tile for axis in axes]
@@ -184,22 +176,29 @@ def _convolved(
     covered = [(ts - 1) * m + a for ts, m, a in zip(tiles, steps, sides, strict=True)]
     around = [(0, whole - s) for whole, s in zip(covered, sizes, strict=True)]
     whole = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *around, (0, 0)])
-    windows = np.lib.stride_tricks.sliding_window_view(whole, sides, axis=(2, 3))
-    # d [n, block, tile row, tile column, lane, *sides]
-    d = windows[:, :, :: steps[0], :: steps[1]]
-    v = _both(d, [t.inputs for t in transforms])
-    v = v.transpose(5, 6, 0, 2, 3, 1, 4).reshape(prod(sides), -1, blocks * lanes)
+    spatial = range(2, 2 + len(axes))
+    windows = np.lib.stride_tricks.sliding_window_view(whole, sides, axis=tuple(spatial))
+    # d [n, block, *tiles, lane, *sides]
+    d = windows[(slice(None), slice(None), *(slice(None, None, m) for m in steps))]
+    v = _transformed(d, [t.inputs for t in transforms])
+    inside = range(v.ndim - len(axes), v.ndim)
+    v = v.transpose(*inside, 0, *spatial, 1, inside[0] - 1)
+    v = v.reshape(prod(sides), -1, blocks * lanes)
     _, outputs, _, width = u.shape
     filters = u.astype(np.float64).transpose(0, 2, 1, 3).reshape(len(v), -1, outputs * width)
-    products = (v @ filters).reshape(*sides, n, *tiles, outputs * width)
-    y = _both(products.transpose(2, 3, 4, 5, 0, 1), [t.outputs for t in transforms])
-    # y [n, tile row, tile column, channel, *steps]
-    y = y.transpose(0, 3, 1, 4, 2, 5)
-    high, wide = (ts * m for ts, m in zip(tiles, steps, strict=True))
-    return y.reshape(n, outputs, width, high, wide)[..., : counts[0], : counts[1]]
+    products = np.moveaxis((v @ filters).reshape(len(v), n, -1, outputs * width), 0, -1)
+    products = products.reshape(n, *tiles, outputs * width, *sides)
+    y = _transformed(products, [t.outputs for t in transforms])
+    # y [n, *tiles, channel, *steps] to [n, channel, tile, step, tile, step, ..]
+    pairs = [p for i in range(len(axes)) for p in (1 + i, 2 + len(axes) + i)]
+    y = y.transpose(0, 1 + len(axes), *pairs)
+    ends = [ts * m for ts, m in zip(tiles, steps, strict=True)]
+    return y.reshape(n, outputs, width, *ends)[(..., *map(slice, counts))]
 
 
-def _both(tiles: np.ndarray, matrices: Sequence[Matrix]) -> np.ndarray:
-    """Returns the products of matrices with tiles [..., rows, columns] along both dimensions."""
-    rows, columns = map(as_array, matrices)
-    return rows @ tiles @ columns.T
+def _transformed(tiles: np.ndarray, matrices: Sequence[Matrix]) -> np.ndarray:
+    """Returns the products of matrices with tiles along each of their last dimensions."""
+    for number, matrix in enumerate(matrices):
+        axis = tiles.ndim - len(matrices) + number
+        tiles = np.moveaxis(np.moveaxis(tiles, axis, -1) @ as_array(matrix).T, -1, axis)
+    return tiles

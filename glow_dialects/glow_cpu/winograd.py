@@ -20,6 +20,8 @@ TILES = (2, 4)
 """Sizes of tiles that there are transforms for."""
 KERNEL = 3
 """The elements of a part of a kernel along a dimension that is transformed."""
+MOST_AXES = 3
+"""The spatial dimensions that there may be."""
 PARTS = 3
 """Numbers of bf16 whose sum is any number of f32."""
 
@@ -33,13 +35,13 @@ class WinogradConvolutionOp(Node):
     pooling with that stride, which drops what is left over at the end; it divides `tile`. With a
     `group` above 1, each group has whole blocks, and C is the number of input channels of one.
 
-    A `kernel` of K1 x K2 elements is cut into P parts of 3 x 3, as `Axis` says. They are further
-    input channels: the filter [(tile + 2)^2, O / b, P * C, b] has all channels of the first part,
-    then those of the next. So are the slices of a `kernel` of K0 x K1 x K2 for an input
-    [N, C / b, D, H, W, b], whose result [N, O / b, D - K0 + 1, H - K1 + 1, W - K2 + 1, b] is not
-    pooled. Where K1 or K2 is less than 3, its elements are parts, tiles have one output along it,
-    there is no transform along it, the filter has tile + 2 elements, and nothing is pooled. So it
-    is for an input [N, C / b, W, b] and a `kernel` of one size.
+    An input may have one to three spatial dimensions [N, C / b, *spatial, b], with a size of the
+    `kernel` for each. The last two of these sizes that are at least 3, or a single one, are
+    transformed: along them, tiles have `tile` outputs, the kernel is cut into parts of 3 elements,
+    and the filter has tile + 2 elements. Along others, tiles have one output, and each element of
+    the kernel is a part (`Axis`). Where such a dimension is, nothing is pooled. The P parts are
+    further input channels: the filter [(tile + 2)^2, O / b, P * C, b] has all channels of the first
+    part, then those of the next.
 
     `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
     tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
@@ -55,10 +57,9 @@ class WinogradConvolutionOp(Node):
 
     The matrices come from the points 0, 1, -1 for tiles of 2 and 0, 5/8, -5/8, 3/2, -3/2 for tiles
     of 4, and infinity (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015).
-    It takes 9 / 4 and 4 times fewer multiplications than the definition; along one dimension, 3 / 2
-    and 2 times. Rounding differs: for
-    inputs of unit variance and up to 256 channels in f32, results are within 2e-5 of their root
-    mean square of the exact ones.
+    It takes 9 / 4 and 4 times fewer multiplications than the definition; along a single dimension,
+    3 / 2 and 2 times. Rounding differs: for inputs of unit variance and up to 256 channels in f32,
+    results are within 2e-5 of their root mean square of the exact ones.
 
     ```mlir
     %r = glow_cpu.winograd_convolution %x, %u, %b tile 4
@@ -100,22 +101,21 @@ class WinogradConvolutionOp(Node):
                 f"found input {call.operands[0]}, filter {call.operands[1]} and bias "
                 f"{call.operands[2]}"
             )
-        if not 1 <= len(kernel) <= 3 or max(kernel[-2:]) < KERNEL:
+        if not 1 <= len(kernel) <= MOST_AXES or max(kernel) < KERNEL:
             raise call.fail(
-                f"expected a kernel of one to three sizes, one of the last two at least 3, found "
+                f"expected a kernel of one to three sizes, one of them at least 3, found "
                 f"{list(kernel)}"
             )
         axes = axes_of(tile, kernel)
-        if pool != 1 and (len(kernel) == 3 or any(axis.tile % pool for axis in axes)):
+        if any(axis.tile % pool for axis in axes):
             raise call.fail(f"expected no pooling with a kernel of {list(kernel)}")
-        parts = kernel_parts(kernel)
         if has_parts(call) and tuple(kernel) != (KERNEL, KERNEL):
             raise call.fail(
                 f"expected a kernel of 3 x 3 for a filter in parts of bf16, found {list(kernel)}"
             )
-        _expect_filter(call, prod(axis.side for axis in axes), parts * inputs // group, lanes)
-        *slices, rows, columns = (1, *kernel)
-        least = [*slices, rows - 1 + pool, columns - 1 + pool][-len(kernel) :]
+        elements = prod(axis.side for axis in axes)
+        _expect_filter(call, elements, kernel_parts(kernel) * inputs // group, lanes)
+        least = [size - 1 + pool for size in kernel]
         if any(n < k for n, k in zip(sizes, least, strict=True)):
             shown = " x ".join(map(str, least))
             raise call.fail(f"expected an input of at least {shown}, found {call.operands[0]}")
@@ -186,12 +186,12 @@ def _expect_tile(call: Call) -> int:
 
 @dataclass(frozen=True)
 class Axis:
-    """How a kernel is cut, and which transform there is, along one of its last two dimensions."""
+    """How an image and a kernel are cut along one spatial dimension."""
 
     tile: int
-    """The outputs of a tile: 1 if the kernel has fewer than 3 elements."""
+    """The outputs of a tile: 1 if there is no transform along this dimension."""
     part: int
-    """The elements of a part of the kernel: 3, or else 1."""
+    """The elements of a part of the kernel: 3, or 1 if there is no transform."""
     offsets: Sequence[int]
     """
     Where the parts begin: each `part` elements, but none ends behind the kernel. What two parts
@@ -204,22 +204,20 @@ class Axis:
         return self.tile + self.part - 1
 
 
-def axes_of(tile: int, kernel: Sequence[int]) -> tuple[Axis, Axis]:
-    """Returns rows and columns; rows are of one element if the kernel has one dimension."""
-    rows, columns = (1, *kernel)[-2:]
-    return _axis(tile, rows), _axis(tile, columns)
-
-
-def _axis(tile: int, size: int) -> Axis:
-    if size < KERNEL:
-        return Axis(1, 1, range(size))
-    return Axis(tile, KERNEL, [min(at, size - KERNEL) for at in range(0, size, KERNEL)])
+def axes_of(tile: int, kernel: Sequence[int]) -> Sequence[Axis]:
+    """Returns how each dimension is cut; at most two are transformed."""
+    large = [n for n, size in enumerate(kernel) if size >= KERNEL][-2:]
+    return [
+        Axis(tile, KERNEL, [min(at, size - KERNEL) for at in range(0, size, KERNEL)])
+        if n in large
+        else Axis(1, 1, range(size))
+        for n, size in enumerate(kernel)
+    ]
 
 
 def kernel_parts(kernel: Sequence[int]) -> int:
-    """Returns the number of parts of a kernel of some sizes, the last two of which are cut."""
-    *slices, rows, columns = (1, *kernel)
-    return prod(slices) * prod(len(axis.offsets) for axis in axes_of(1, (rows, columns)))
+    """Returns the number of parts of a kernel."""
+    return prod(len(axis.offsets) for axis in axes_of(1, kernel))
 
 
 def has_parts(call: Call) -> bool:

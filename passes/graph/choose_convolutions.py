@@ -37,6 +37,7 @@ from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_i
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ...glow_dialects.glow_cpu.winograd import (
     KERNEL,
+    MOST_AXES,
     PARTS,
     TILES,
     DotWinogradConvolutionOp,
@@ -60,32 +61,28 @@ ALGORITHMS = (AUTO, DIRECT, WINOGRAD, PRODUCT)
 
 @dataclass(frozen=True)
 class Layer:
-    """
-    The sizes of a convolution with stride 1. If the kernel has slices, each slice of the result is
-    an image.
-    """
+    """The sizes of a convolution with stride 1."""
 
     images: int
     inputs: int
     outputs: int
-    counts: tuple[int, int]
-    """Rows and columns of the result."""
+    counts: tuple[int, ...]
+    """The spatial sizes of the result."""
     group: int = 1
     kernel: tuple[int, ...] = (KERNEL, KERNEL)
 
     @property
     def parts(self) -> int:
-        """The parts of 3 x 3 of a kernel, each of which has all inputs."""
+        """The parts of a kernel, each of which has all inputs."""
         return kernel_parts(self.kernel)
 
     @staticmethod
     def of(node: BlockedConvolutionOp | DotConvolutionOp) -> Layer:
-        images, blocks, *sizes, block = shape_of(node.result.type)
-        *slices, rows, columns = (1, *sizes)
+        images, blocks, *counts, block = shape_of(node.result.type)
         _, inputs, *_, lanes = shape_of(node.input.type)
-        kernel = shape_of(node.filter.type)[2 : 2 + len(sizes)]
-        whole = (images * prod(slices), inputs * lanes, blocks * block, (rows, columns))
-        return Layer(*whole, node.group.value.data, kernel)
+        kernel = shape_of(node.filter.type)[2 : 2 + len(counts)]
+        channels = inputs * lanes, blocks * block
+        return Layer(images, *channels, tuple(counts), node.group.value.data, kernel)
 
 
 def direct_cost(layer: Layer, filters: Filters) -> float:
@@ -142,8 +139,8 @@ def applies(node: BlockedConvolutionOp) -> bool:
     return (
         {*call.ints("strides"), *call.ints("dilations")} == {1}
         and is_blocked_input(call)
-        and len(kernel) in (1, 2, 3)
-        and max(kernel[-2:]) >= KERNEL
+        and len(kernel) <= MOST_AXES
+        and max(kernel) >= KERNEL
         and 0 not in shape_of(node.result.type)
         and element_of(node.input.type) == f32
         and isinstance(node.filter.owner, ConstantOp)

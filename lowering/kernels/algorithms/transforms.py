@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 
+import numpy as np
 from xdsl.dialects.builtin import f32
 
 from ....glow_dialects.elements import WORD
@@ -113,18 +114,29 @@ def _difference(a: Expr | None, b: Expr | None) -> Expr | None:
     return -b if a is None else a - b
 
 
-def sandwich(
-    product: Transform, left: Matrix, tile: Sequence[Sparse], right: Matrix
-) -> list[list[Expr | None]]:
-    """Computes `left @ tile @ right^T`: columns first, then rows."""
-    columns = [product(left, column) for column in zip(*tile, strict=True)]
-    return [product(right, row) for row in zip(*columns, strict=True)]
+def transformed(product: Transform, matrices: Sequence[Matrix], tile: np.ndarray) -> np.ndarray:
+    """
+    Returns the products of matrices with a tile of values along each of its dimensions, the first
+    one first: `A @ tile @ B^T` for two.
+    """
+    for axis, matrix in enumerate(matrices):
+        lines = np.moveaxis(tile, axis, -1)
+        results = [product(matrix, list(line)) for line in lines.reshape(-1, lines.shape[-1])]
+        tile = as_tile((*lines.shape[:-1], -1), [value for line in results for value in line])
+        tile = np.moveaxis(tile, -1, axis)
+    return tile
 
 
-def largest(y: Sequence[Sequence[Expr | None]], pool: int, row: int, column: int) -> Expr:
-    """Returns the largest value of one window of a tile."""
-    window = [y[row * pool + i][column * pool + j] for i in range(pool) for j in range(pool)]
-    return reduce(maximum, [value for value in window if value is not None])
+def as_tile(shape: Sequence[int], values: Sparse) -> np.ndarray:
+    """Returns values in row-major order as an array."""
+    tile = np.empty(len(values), object)
+    tile[:] = values
+    return tile.reshape(shape)
+
+
+def largest(y: np.ndarray) -> Expr:
+    """Returns the largest value of a window of a tile."""
+    return reduce(maximum, [value for value in y.flat if value is not None])
 
 
 # parts of filters

@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
+import numpy as np
 from xdsl.dialects.builtin import bf16, f32, i16, i32
 from xdsl.ir import Attribute
 
@@ -41,12 +42,13 @@ from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, Edge, choose_blocks, edges
 from .row_blocks import nested
 from .transforms import (
+    as_tile,
     by_column_pairs,
     by_row_pairs,
     largest,
     pairs_of_parts,
-    sandwich,
     steps_of,
+    transformed,
     words_of_parts,
 )
 
@@ -88,22 +90,15 @@ class _Winograd:
         self.k, self.pool, self.group = k, pool, group
         kernel = self._kernel()
         self.axes = axes_of(k.call.int("tile"), kernel)
-        """Rows and columns; an input of one dimension is a row."""
         self.transforms = [transforms(axis.tile) for axis in self.axes]
         self.sides = [axis.side for axis in self.axes]
         self.planes = prod(self.sides)
-        self.plane_rank = min(2, len(kernel))
-        """The dimensions of an image: two, or one for a row."""
+        self.parts = kernel_parts(kernel)
         self.x, self.filters, self.bias = k.operands
         self.element = k.element
         images, _, *sizes, _ = k.result.shape
-        *slices, rows, columns = (1, *sizes)
-        self.images = [Dim("n", images), *(Dim("d", size) for size in slices[1:])]
-        """The images, and where there are several, the slices of their results."""
-        self.slices = kernel[:-2]
-        """The slices of a window, each of which has all input channels."""
-        self.parts = kernel_parts(kernel)
-        self.counts = [n * self.pool for n in (rows, columns)]
+        self.image = Dim("n", images)
+        self.counts = [n * self.pool for n in sizes]
         self.lanes = self.x.shape[-1]
         self.outputs, self.block = self.bias.shape
         channels = (self.parts * self.x.shape[1] * self.lanes, self.outputs * self.block)
@@ -144,44 +139,48 @@ class _Winograd:
         return self.k.call.ints("kernel")
 
     def run(self) -> None:
-        nested(self.k, self.images, self._image)
+        nested(self.k, [self.image], self._image)
 
     def _image(self) -> None:
-        for row, column in product(self.blocks.rows, self.blocks.columns):
-            self._blocks(row, column)
+        for kind in product(*self.blocks.spans):
+            self._blocks(kind)
 
-    def _blocks(self, row: BlockSpan, column: BlockSpan) -> None:
+    def _blocks(self, kind: Sequence[BlockSpan]) -> None:
         with ExitStack() as loops:
             first: list[Affine] = []
-            for span, name in ((row, "rb"), (column, "cb")):
+            for span, name in zip(kind, _names("b", kind), strict=True):
                 at = Dim(name, span.blocks)
                 if span.blocks > 1:
                     loops.enter_context(self.k.repeat(at))
                     first.append(at * span.tiles + span.start)
                 else:
                     first.append(Affine({}, span.start))
-            high, wide = self.axes
-            parts = list(product(edges(row, high.tile), edges(column, wide.tile)))
+            each = [edges(span, axis.tile) for span, axis in zip(kind, self.axes, strict=True)]
+            tiles = [span.tiles for span in kind]
+            parts = [_Part(first, tiles, part) for part in product(*each)]
             for part in parts:
-                self._transform_input(first, column.tiles, part)
-            self._multiply(row.tiles * column.tiles)
+                self._transform_input(part)
+            self._multiply(prod(tiles))
             for part in parts:
-                self._transform_result(first, column.tiles, part)
+                self._transform_result(part)
 
-    def _transform_input(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
+    def _transform_input(self, part: _Part) -> None:
         """Computes `inputs[., block, tile, lane] = B^T d B`, for each part of a window."""
-        blocks, each = self.x.shape[1], prod(self.slices)
-        rows, columns = (axis.offsets for axis in self.axes)
-        for (i, row), (j, column) in product(steps_of("i", rows), steps_of("j", columns)):
-            c, lane = Dim("c", blocks), Dim("l", self.lanes)
-            slices = [Dim("s", size) for size in self.slices if size > 1]
-            window = _Window(self, first, width, part, lane, (row, column))
-            number = (i * len(columns) + j) * each
-            channel = sum(slices, start=number) * blocks + c
-            writes = [self.inputs[[p, channel, window.tile, lane]] for p in range(self.planes)]
-            reads = window.reads(c, *slices)
+        c, lane = Dim("c", self.x.shape[1]), Dim("l", self.lanes)
+        steps = [
+            steps_of(name, axis.offsets)
+            for axis, name in zip(self.axes, _names("w", self.axes), strict=True)
+        ]
+        for places in product(*steps):
+            number = affine(0)
+            for (i, _), axis in zip(places, self.axes, strict=True):
+                number = number * len(axis.offsets) + i
+            window = _Window(self, part, lane, [offset for _, offset in places])
+            place = number * c.size + c
+            writes = [self.inputs[[p, place, part.tile, lane]] for p in range(self.planes)]
+            reads = window.reads(c)
             values = window.transform(self._factors(arguments(len(reads))))
-            dims = [*number.terms, *slices, c, *window.tiles, lane]
+            dims = [*number.terms, c, *part.tiles, lane]
             self.k.map_all(dims, writes, reads, values)
 
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
@@ -231,96 +230,87 @@ class _Winograd:
             )
         )
 
-    def _transform_result(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
+    def _transform_result(self, part: _Part) -> None:
         """
         Computes `result = epilogue(max(A^T products A) + bias)` for the part of each tile that is
         inside.
         """
-        (high, wide), pool = self.sides, self.pool
-        o, out = Dim("o", self.outputs), Dim("k", self.block)
-        tiles = [Dim("tr", part[0].tiles), Dim("tc", part[1].tiles)]
-        at = [
-            (f + t + e.start) * (axis.tile // pool)
-            for f, t, e, axis in zip(first, tiles, part, self.axes, strict=True)
-        ]
-        rows, columns = (range(e.outputs // pool) for e in part)
-        places = [self.place(o, at, (i, j), out) for i in rows for j in columns]
-        tile = _in_block(tiles, part, width)
-        reads: list[Access] = [
-            self.products[[i * wide + j, o, tile, out]] for j in range(wide) for i in range(high)
-        ]
+        pool, o, out = self.pool, Dim("o", self.outputs), Dim("k", self.block)
+        at = part.places([axis.tile // pool for axis in self.axes])
+        inside = list(product(*(range(edge.outputs // pool) for edge in part.edges)))
+        places = [[self.image, o, *added(at, within), out] for within in inside]
+        numbers = np.arange(self.planes).reshape(self.sides)
+        order = numbers.transpose().flatten()
+        reads: list[Access] = [self.products[[int(p), o, part.tile, out]] for p in order]
         reads.append(self.bias[[o, out]])
         *sums, bias = arguments(len(reads))
-        lines = [sums[i::high] for i in range(high)]
-        left, right = (t.outputs for t in self.transforms)
-        y = sandwich(by_column_pairs, left, lines, right)
-        values = [self._output(largest(y, pool, i, j)) + bias for i in rows for j in columns]
-        self.k.finish_tile((o, *tiles, out), places, reads, values)
+        tile = as_tile(self.sides[::-1], sums).transpose()
+        y = transformed(by_column_pairs, [t.outputs for t in self.transforms], tile)
+        windows = [y[tuple(slice(i * pool, i * pool + pool) for i in at)] for at in inside]
+        values = [self._output(largest(window)) + bias for window in windows]
+        self.k.finish_tile((o, *part.tiles, out), places, reads, values)
 
-    def place(
-        self,
-        block: Index,
-        at: Sequence[Affine],
-        within: Sequence[int],
-        lane: Dim,
-        number: Index = 0,
-    ) -> list[Index]:
-        """
-        Returns the place of an element of the input or the result: `within` is added to its row
-        and column `at`, and `number` to the slice.
-        """
-        image, *slices = self.images
-        plane = [a + w for a, w in zip(at, within, strict=True)][-self.plane_rank :]
-        return [image, block, *(d + number for d in slices), *plane, lane]
+
+class _Part:
+    """Tiles of a block that write the same number of outputs: those at an edge, or the others."""
+
+    def __init__(self, first: Sequence[Affine], tiles: Sequence[int], part: Sequence[Edge]):
+        """A block has `tiles` tiles along each dimension, from the tiles `first` on."""
+        self.edges = part
+        names = _names("t", part)
+        self.tiles = [Dim(name, edge.tiles) for name, edge in zip(names, part, strict=True)]
+        numbers = [t + edge.start for t, edge in zip(self.tiles, part, strict=True)]
+        self.tile = affine(0)
+        """The number of a tile within its block."""
+        for count, number in zip(tiles, numbers, strict=True):
+            self.tile = self.tile * count + number
+        self.at = added(first, numbers)
+        """The number of a tile in the image, along each dimension."""
+
+    def places(self, sizes: Sequence[int]) -> list[Affine]:
+        """Returns where tiles begin that have some sizes."""
+        return [at * size for at, size in zip(self.at, sizes, strict=True)]
+
+
+def added(places: Sequence[Affine], others: Sequence[Index]) -> list[Affine]:
+    """Returns the sums of places along each dimension."""
+    return [a + b for a, b in zip(places, others, strict=True)]
+
+
+def _names(kind: str, axes: Sequence[object]) -> Sequence[str]:
+    """Returns names of loops over depth, rows and columns, or the last ones of these."""
+    return [f"{kind}{letter}" for letter in "drc"[-len(axes) :]]
 
 
 class _Window:
     """The part of the input that tiles of the same form read, and its transform."""
 
-    def __init__(
-        self,
-        k: _Winograd,
-        first: Sequence[Affine],
-        width: int,
-        part: Sequence[Edge],
-        lane: Dim,
-        offset: Sequence[Index] = (0, 0),
-    ):
+    def __init__(self, k: _Winograd, part: _Part, lane: Dim, offset: Sequence[Index]):
         """`offset` is the place of the part of the kernel that meets what is read."""
         self.k = k
         self.lane = lane
-        self.tiles = [Dim("tr", part[0].tiles), Dim("tc", part[1].tiles)]
-        self.tile = _in_block(self.tiles, part, width)
-        self.at = [
-            (f + t + e.start) * axis.tile + o
-            for f, t, e, o, axis in zip(first, self.tiles, part, offset, k.axes, strict=True)
-        ]
+        self.at = added(part.places([axis.tile for axis in k.axes]), offset)
         # elements that a tile at an edge would read beyond the input are zero
         self.seen = [
-            min(axis.side, e.outputs + axis.part - 1) for axis, e in zip(k.axes, part, strict=True)
+            min(axis.side, edge.outputs + axis.part - 1)
+            for axis, edge in zip(k.axes, part.edges, strict=True)
         ]
 
-    def reads(self, block: Index, number: Index = 0) -> list[Access]:
-        """
-        Returns a tile of one block of channels, column by column, of the slice with a number in the
-        window.
-        """
+    def reads(self, block: Index) -> list[Access]:
+        """Returns a tile of one block of channels, column by column."""
         k = self.k
         return [
-            k.x[k.place(block, self.at, (i, j), self.lane, number)]
-            for j in range(self.seen[1])
-            for i in range(self.seen[0])
+            k.x[[k.image, block, *added(self.at, within[::-1]), self.lane]]
+            for within in np.ndindex(*self.seen[::-1])
         ]
 
     def transform(self, values: Sequence[Expr]) -> list[Expr]:
         """Returns `B^T d B`, row by row."""
-        high, wide = self.k.sides
-        d: list[list[Expr | None]] = [[None] * wide for _ in range(high)]
-        for number, value in enumerate(values):
-            d[number % self.seen[0]][number // self.seen[0]] = value
-        left, right = (t.inputs for t in self.k.transforms)
-        v = sandwich(by_row_pairs, left, d, right)
-        return [value or Expr.constant(0.0, self.k.factor) for line in v for value in line]
+        d = np.full(self.k.sides, None, object)
+        seen = as_tile(self.seen[::-1], values).transpose()
+        d[tuple(map(slice, self.seen))] = seen
+        v = transformed(by_row_pairs, [t.inputs for t in self.k.transforms], d)
+        return [value or Expr.constant(0.0, self.k.factor) for value in v.flat]
 
 
 class _WinogradInParts(_Winograd):
@@ -336,25 +326,23 @@ class _WinogradInParts(_Winograd):
         """Returns words of two parts, for the channels of two blocks."""
         return (self.filters.shape[2], PARTS, self.blocks.tiles, self.lanes), i32
 
-    def _transform_input(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
+    def _transform_input(self, part: _Part) -> None:
         """
         Computes `inputs[., pair of blocks, part, tile, lane]`; the last pair may lack a block.
         """
         pairs, odd = divmod(self.x.shape[1], 2)
         if pairs:
-            self._transform_blocks(Dim("c", pairs), 2, first, width, part)
+            self._transform_blocks(Dim("c", pairs), 2, part)
         if odd:
-            self._transform_blocks(pairs, 1, first, width, part)
+            self._transform_blocks(pairs, 1, part)
 
-    def _transform_blocks(
-        self, c: Index, blocks: int, first: Sequence[Affine], width: int, part: Sequence[Edge]
-    ) -> None:
+    def _transform_blocks(self, c: Index, blocks: int, part: _Part) -> None:
         lane = Dim("l", self.lanes)
-        window = _Window(self, first, width, part, lane)
+        window = _Window(self, part, lane, [0] * len(self.axes))
         writes = [
-            self.inputs[[i, c, part_number, window.tile, lane]]
+            self.inputs[[i, c, number, part.tile, lane]]
             for i in range(self.planes)
-            for part_number in range(PARTS)
+            for number in range(PARTS)
         ]
         reads = [r for n in range(blocks) for r in window.reads(affine(c) * 2 + n)]
 
@@ -363,7 +351,7 @@ class _WinogradInParts(_Winograd):
         found: list[Expr] = []
         for i, value in enumerate(v[0]):
             found += words_of_parts(value, v[1][i] if blocks > 1 else None)
-        self.k.map_all([*affine(c).terms, *window.tiles, lane], writes, reads, found)
+        self.k.map_all([*affine(c).terms, *part.tiles, lane], writes, reads, found)
 
     def _multiply(self, tiles: int) -> None:
         """
@@ -420,8 +408,3 @@ class _WinogradOfBytes(_Winograd):
             self.filters[[p, o, c, g, out, 0]],
         )
         self._sum(replace(products, terms=2), (p, o, t, out), (c, g))
-
-
-def _in_block(tiles: Sequence[Dim], part: Sequence[Edge], width: int) -> Affine:
-    """Returns the number of a tile within its block, which is `width` tiles wide."""
-    return (tiles[0] + part[0].start) * width + (tiles[1] + part[1].start)

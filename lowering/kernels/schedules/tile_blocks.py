@@ -64,17 +64,17 @@ def edges(span: BlockSpan, tile: int) -> list[Edge]:
 class Blocks:
     """A way to cut the tiles of an image into blocks."""
 
-    rows: tuple[BlockSpan, ...]
-    columns: tuple[BlockSpan, ...]
+    spans: tuple[tuple[BlockSpan, ...], ...]
+    """The spans along each spatial dimension."""
 
     @property
     def tiles(self) -> int:
         """The tiles of the largest block."""
-        return max(s.tiles for s in self.rows) * max(s.tiles for s in self.columns)
+        return prod(max(span.tiles for span in spans) for spans in self.spans)
 
     @property
     def count(self) -> int:
-        return sum(s.blocks for s in self.rows) * sum(s.blocks for s in self.columns)
+        return prod(sum(span.blocks for span in spans) for spans in self.spans)
 
     def is_shared(self, threads: int) -> bool:
         """
@@ -82,9 +82,9 @@ class Blocks:
         divide.
         """
         divided = whole = 0
-        for row, column in product(self.rows, self.columns):
-            blocks = row.blocks * column.blocks
-            tiles = blocks * row.tiles * column.tiles
+        for kind in product(*self.spans):
+            blocks = prod(span.blocks for span in kind)
+            tiles = blocks * prod(span.tiles for span in kind)
             whole += tiles
             divided += tiles * (blocks > 1 and is_balanced(blocks, threads))
         return (
@@ -97,21 +97,23 @@ class Blocks:
         Returns the bytes that are read from or written to far caches or memory; `cache` bytes are
         near.
         """
-        kinds = len(self.rows) * len(self.columns)
+        kinds = prod(map(len, self.spans))
         return winograd_blocks(self.tiles, self.count, kinds, tile_bytes, filter_bytes, cache)
 
 
 def all_blocks(counts: Sequence[int], tile: Sequence[int]) -> list[Blocks]:
     """
-    Returns the ways to cut an image of `counts` outputs into blocks of tiles: into some rows of
-    tiles, or parts of one row.
+    Returns the ways to cut an image of `counts` outputs into blocks of tiles: along one dimension,
+    all of those inside, one tile of those outside.
     """
-    rows, columns = (-(-n // size) for n, size in zip(counts, tile, strict=True))
-    shapes = [(most, columns) for most in range(1, rows + 1)]
-    shapes += [(1, -(-columns // parts)) for parts in range(2, columns + 1)]
+    tiles = [-(-n // size) for n, size in zip(counts, tile, strict=True)]
+    shapes: list[tuple[int, ...]] = []
+    for axis, whole in enumerate(tiles):
+        sizes = sorted({-(-whole // parts) for parts in range(1, whole + 1)})
+        shapes += [(*[1] * axis, size, *tiles[axis + 1 :]) for size in sizes]
     return [
-        Blocks(tuple(spans(counts[0], tile[0], r)), tuple(spans(counts[1], tile[1], c)))
-        for r, c in dict.fromkeys(shapes)
+        Blocks(tuple(tuple(spans(*along)) for along in zip(counts, tile, shape, strict=True)))
+        for shape in dict.fromkeys(shapes)
     ]
 
 
@@ -125,10 +127,10 @@ def choose_blocks(
     near: bool = False,
 ) -> Blocks:
     """
-    Returns the cheapest blocks for `counts` outputs, in tiles of `tile`: some rows of tiles, or a
-    part of one row. A transformed tile of all input and output channels takes `tile_bytes`, the
-    filters `filter_bytes`. Of little work, several threads take blocks in turns, if these can be
-    large enough.
+    Returns the cheapest ones of `all_blocks` for `counts` outputs, in tiles of `tile`. A
+    transformed tile of all input and output channels takes `tile_bytes`, the filters
+    `filter_bytes`. Of little work, several threads take blocks in turns, if these can be large
+    enough.
 
     With `near`, because products are so fast that filters have to stay near: the largest blocks
     that stay in the second cache together with all filters, and that threads can divide, if such

@@ -91,7 +91,7 @@
 
 // -----
 
-// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a kernel of one to three sizes, one of the last two at least 3, found [2, 2]
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a kernel of one to three sizes, one of them at least 3, found [2, 2]
 %x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<36x2x8x8xf32>, tensor<2x8xf32>)
 %r = glow_cpu.winograd_convolution %x, %u, %b tile 4 kernel [2, 2] : (tensor<1x1x9x9x8xf32>, tensor<36x2x8x8xf32>, tensor<2x8xf32>) -> tensor<1x2x8x8x8xf32>
 

@@ -132,17 +132,36 @@ func.func @large_filters(%x: tensor<1x4x30x30x16xf32>, %z: tensor<1x4x6x30x30x16
 
 // -----
 
+// A transform along one dimension: of a row, of columns, and of slices.
+func.func @one_dimension(%x: tensor<1x4x402x16xf32>, %y: tensor<1x4x30x28x16xf32>, %z: tensor<1x4x10x28x28x16xf32>, %b: tensor<4x16xf32>) {
+  %f = glow.constant #glow.blob<"filter.bin", 0, 49152> : tensor<4x4x3x16x16xf32>
+  %g = glow.constant #glow.blob<"filter.bin", 0, 49152> : tensor<4x4x3x1x16x16xf32>
+  %h = glow.constant #glow.blob<"filter.bin", 0, 49152> : tensor<4x4x3x1x1x16x16xf32>
+  %u = glow_cpu.blocked_convolution %x, %f, %b : (tensor<1x4x402x16xf32>, tensor<4x4x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x400x16xf32>
+  %v = glow_cpu.blocked_convolution %y, %g, %b : (tensor<1x4x30x28x16xf32>, tensor<4x4x3x1x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x28x28x16xf32>
+  %w = glow_cpu.blocked_convolution %z, %h, %b : (tensor<1x4x10x28x28x16xf32>, tensor<4x4x3x1x1x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x8x28x28x16xf32>
+  "test.op"(%u, %v, %w) : (tensor<1x4x400x16xf32>, tensor<1x4x28x28x16xf32>, tensor<1x4x8x28x28x16xf32>) -> ()
+  func.return
+}
+
+// AUTO-LABEL: @one_dimension(
+// AUTO:       glow_cpu.winograd_convolution {{.*}} tile 4 : (tensor<1x4x402x16xf32>, tensor<6x4x64x16xf32>
+// AUTO:       glow_cpu.winograd_convolution {{.*}} tile 4 kernel [3, 1] : (tensor<1x4x30x28x16xf32>, tensor<6x4x64x16xf32>
+// AUTO:       glow_cpu.winograd_convolution {{.*}} tile 4 kernel [3, 1, 1] : (tensor<1x4x10x28x28x16xf32>, tensor<6x4x64x16xf32>
+
+// -----
+
 // It does not apply to strides, dilations, sizes of filters below 3, plain inputs, and filters that are not constant.
 func.func @others(%x: tensor<1x4x58x58x16xf32>, %p: tensor<1x3x58x58xf32>, %b: tensor<4x16xf32>, %g: tensor<4x4x3x3x16x16xf32>) {
   %f = glow.constant #glow.blob<"filter.bin", 0, 147456> : tensor<4x4x3x3x16x16xf32>
-  %f5 = glow.constant #glow.blob<"filter.bin", 0, 163840> : tensor<4x4x5x2x16x16xf32>
+  %f2 = glow.constant #glow.blob<"filter.bin", 0, 65536> : tensor<4x4x2x2x16x16xf32>
   %fp = glow.constant #glow.blob<"filter.bin", 0, 6912> : tensor<4x3x3x3x16xf32>
   %0 = glow_cpu.blocked_convolution %x, %f, %b strides [1, 2] : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x28x16xf32>
   %1 = glow_cpu.blocked_convolution %x, %f, %b dilations [2, 1] : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x54x56x16xf32>
-  %2 = glow_cpu.blocked_convolution %x, %f5, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x5x2x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x54x57x16xf32>
+  %2 = glow_cpu.blocked_convolution %x, %f2, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x2x2x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x57x57x16xf32>
   %3 = glow_cpu.blocked_convolution %p, %fp, %b : (tensor<1x3x58x58xf32>, tensor<4x3x3x3x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
   %4 = glow_cpu.blocked_convolution %x, %g, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
-  "test.op"(%0, %1, %2, %3, %4) : (tensor<1x4x56x28x16xf32>, tensor<1x4x54x56x16xf32>, tensor<1x4x54x57x16xf32>, tensor<1x4x56x56x16xf32>, tensor<1x4x56x56x16xf32>) -> ()
+  "test.op"(%0, %1, %2, %3, %4) : (tensor<1x4x56x28x16xf32>, tensor<1x4x54x56x16xf32>, tensor<1x4x57x57x16xf32>, tensor<1x4x56x56x16xf32>, tensor<1x4x56x56x16xf32>) -> ()
   func.return
 }
 

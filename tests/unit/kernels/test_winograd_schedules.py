@@ -45,7 +45,7 @@ def test_near_blocks(counts: tuple[int, int], tile: int, channels: tuple[int, in
     inputs, outputs = channels
     sizes = (planes * (6 * inputs + 4 * outputs), planes * 6 * inputs * outputs, L2, threads)
     chosen = choose_blocks(counts, (tile, tile), *sizes, near=True)
-    rows, columns = (sum(s.blocks * s.tiles for s in d) for d in (chosen.rows, chosen.columns))
+    rows, columns = (sum(s.blocks * s.tiles for s in spans) for spans in chosen.spans)
     assert (rows, columns) == tuple(-(-n // tile) for n in counts)
     is_near = chosen.tiles * sizes[0] + sizes[1] <= cache and chosen.count % threads == 0
     assert is_near or chosen == choose_blocks(counts, (tile, tile), *sizes)
@@ -88,7 +88,7 @@ def test_large_filters_are_read_once():
     assert (large.count, large.tiles) == (1, 49)
     small = choose_blocks((56, 56), (4, 4), 36 * 4 * 128, 36 * 4 * 64 * 64, L2)
     assert small.count > 1
-    assert len(small.rows) == len(small.columns) == 1
+    assert list(map(len, small.spans)) == [1, 1]
 
 
 def test_points_do_not_grow_numbers():
