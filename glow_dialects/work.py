@@ -216,10 +216,12 @@ def _winograd(call: Call) -> int:
     of_floats = issubclass(call.operator, WinogradConvolutionOp)
     kernel = call.ints("kernel") if of_floats else (KERNEL, KERNEL)
     pool, group = (call.int("pool"), call.int("group")) if of_floats else (1, 1)
+    dilations = call.ints("dilations") if of_floats else (1, 1)
     points = batch
-    for count, axis in zip(sizes, axes_of(call.int("tile"), kernel), strict=True):
-        points *= axis.side * -(-count * pool // axis.tile)
-    return points * inputs * lanes * blocks * block * kernel_parts(kernel) // group
+    axes = axes_of(call.int("tile"), kernel)
+    for count, axis, d in zip(sizes, axes, dilations, strict=True):
+        points *= axis.side * axis.tiles(count * pool, d)
+    return points * inputs * lanes * blocks * block * kernel_parts(axes) // group
 
 
 @operations(LocalResponseNormOp)

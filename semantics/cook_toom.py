@@ -26,15 +26,17 @@ Matrix = tuple[tuple[Fraction, ...], ...]
 
 POINTS: Mapping[int, tuple[Fraction, ...]] = MappingProxyType(
     {
-        1: (),
-        2: (Fraction(0), Fraction(1), Fraction(-1)),
-        4: (Fraction(0), Fraction(5, 8), Fraction(-5, 8), Fraction(3, 2), Fraction(-3, 2)),
+        0: (),
+        2: (Fraction(0), Fraction(-1)),
+        3: (Fraction(0), Fraction(1), Fraction(-1)),
+        4: (Fraction(0), Fraction(5, 4), Fraction(-5, 4), Fraction(1, 2)),
+        5: (Fraction(0), Fraction(5, 8), Fraction(-5, 8), Fraction(3, 2), Fraction(-3, 2)),
     }
 )
 """
-Finite points by the number of outputs of a tile; there are none for one output of one coefficient,
-which nothing transforms. Those of 4 round a third to a fifth as much as 0, 1, -1, 2, -2 do, and
-every coefficient of B^T and A^T is still exact in f32.
+Finite points by their number: for tiles of 2 or 4 outputs and 2 or 3 coefficients, and none for one
+output of one coefficient, which nothing transforms. The five round a third to a fifth as much as
+0, 1, -1, 2, -2 do, and every coefficient of B^T and A^T is still exact in f32.
 """
 
 
@@ -61,9 +63,9 @@ class Transforms:
 
 
 @cache
-def winograd_transforms(tile: int) -> Transforms:
-    """Returns F(tile, 3), or F(1, 1), with the points of `POINTS`."""
-    return transforms(tile, KERNEL if tile > 1 else 1, POINTS[tile])
+def winograd_transforms(tile: int, coefficients: int = KERNEL) -> Transforms:
+    """Returns F(tile, coefficients) with the points of `POINTS`."""
+    return transforms(tile, coefficients, POINTS[tile + coefficients - 2])
 
 
 @cache

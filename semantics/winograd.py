@@ -22,7 +22,7 @@ from ..glow_dialects.glow_cpu.winograd import (
     axes_of,
     has_parts,
 )
-from ..glow_dialects.operator import Call, element_of
+from ..glow_dialects.operator import Call, element_of, shape_of
 from .arrays import numpy_dtype
 from .bf16_parts import pairs_of_bf16, part_bits
 from .cook_toom import Matrix, Transforms, integer_transforms, winograd_transforms
@@ -42,7 +42,7 @@ def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
     further channels.
     """
     axes = axes_of(tile, w.shape[2:-2])
-    filters = [as_array(winograd_transforms(axis.tile).filters) for axis in axes]
+    filters = [as_array(winograd_transforms(axis.tile, axis.part).filters) for axis in axes]
     whole = reduce(np.kron, filters)
     w = _in_windows(w, axes)
     outputs, inputs, *_, rows, lanes = w.shape
@@ -121,22 +121,34 @@ def transform_dot_filter(w: np.ndarray, tile: int) -> np.ndarray:
 
 @meaning(WinogradConvolutionOp)
 def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
-    group, kernel = call.int("group"), call.ints("kernel")
-    axes = axes_of(call.int("tile"), kernel)
     if has_parts(call):
         u = _sum_of_parts(u, x.shape[1] * x.shape[-1])
+    batch, outputs, *counts, width = shape_of(call.results[0])
+    pool = call.int("pool")
+    if pool == 1:
+        y = np.empty((batch, outputs, width, *counts))
+        for first in product(*map(range, map(min, call.ints("dilations"), counts))):
+            phase = [slice(n, None, d) for n, d in zip(first, call.ints("dilations"), strict=True)]
+            image = x[(slice(None), slice(None), *phase)]
+            y[(..., *phase)] = _by_groups(call, image, u)
+    else:
+        y = _by_groups(call, x, u)
+    y += b.reshape(*b.shape, *[1] * len(counts))
+    if pool > 1:
+        rows, columns = counts
+        y = y[..., : rows * pool, : columns * pool]
+        y = y.reshape(-1, outputs, width, rows, pool, columns, pool).max((4, 6))
+    return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))
+
+
+def _by_groups(call: Call, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Returns the convolution without dilations, bias and pooling, as `_convolved` does."""
+    group, kernel = call.int("group"), call.ints("kernel")
+    axes = axes_of(call.int("tile"), kernel)
     images = [_windows(axes, kernel, part) for part in np.split(x, group, 1)]
     parts = zip(images, np.split(u, group, 1), strict=True)
-    transforms = [winograd_transforms(axis.tile) for axis in axes]
-    y = np.concatenate([_convolved(axes, transforms, v, w) for v, w in parts], 1)
-    y += b.reshape(*b.shape, *[1] * len(axes))
-    pool = call.int("pool")
-    if pool > 1:
-        outputs, width, *counts = y.shape[1:]
-        kept = [c // pool for c in counts]
-        y = y[..., : kept[0] * pool, : kept[1] * pool]
-        y = y.reshape(-1, outputs, width, kept[0], pool, kept[1], pool).max((4, 6))
-    return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))
+    transforms = [winograd_transforms(axis.tile, axis.part) for axis in axes]
+    return np.concatenate([_convolved(axes, transforms, v, w) for v, w in parts], 1)
 
 
 def _windows(axes: Sequence[Axis], kernel: Sequence[int], x: np.ndarray) -> np.ndarray:

@@ -19,7 +19,9 @@ from ..syntax import PerDimension
 TILES = (2, 4)
 """Sizes of tiles that there are transforms for."""
 KERNEL = 3
-"""The elements of a part of a kernel along a dimension that is transformed."""
+"""The elements that most kernels have along each dimension."""
+PART_SIZES = (3, 2)
+"""Sizes of parts of kernels that there are transforms for."""
 MOST_AXES = 3
 """The spatial dimensions that there may be."""
 PARTS = 3
@@ -36,12 +38,14 @@ class WinogradConvolutionOp(Node):
     `group` above 1, each group has whole blocks, and C is the number of input channels of one.
 
     An input may have one to three spatial dimensions [N, C / b, *spatial, b], with a size of the
-    `kernel` for each. The last two of these sizes that are at least 3, or a single one, are
-    transformed: along them, tiles have `tile` outputs, the kernel is cut into parts of 3 elements,
-    and the filter has tile + 2 elements. Along others, tiles have one output, and each element of
-    the kernel is a part (`Axis`). Where such a dimension is, nothing is pooled. The P parts are
-    further input channels: the filter [(tile + 2)^2, O / b, P * C, b] has all channels of the first
-    part, then those of the next.
+    `kernel` for each. At most two of them are transformed, those that save the most
+    multiplications. Along them, tiles have `tile` outputs, the kernel is cut into parts of three or
+    two elements, and the filter has tile + 2 or tile + 1 elements. Along others, tiles have one
+    output, and each element of the kernel is a part (`axes_of`). If there are such, nothing is
+    pooled. The P parts are further input channels: the filter [(tile + 2)^2, O / b, P * C, b] has
+    all channels of the first part, then those of the next. With `dilations` d, elements of the
+    kernel are d elements of the input apart: each d-th output, from one of the first d on, is an
+    image of its own for tiles, and nothing is pooled.
 
     `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
     tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
@@ -55,8 +59,9 @@ class WinogradConvolutionOp(Node):
     summed that are not below 2^-21 of the whole, on processors that multiply tiles of bf16 (Henry,
     Tang and Heinecke, Leveraging the bfloat16 Artificial Intelligence Datatype, 2019).
 
-    The matrices come from the points 0, 1, -1 for tiles of 2 and 0, 5/8, -5/8, 3/2, -3/2 for tiles
-    of 4, and infinity (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015).
+    The matrices for parts of three come from the points 0, 1, -1 for tiles of 2 and 0, 5/8, -5/8,
+    3/2, -3/2 for tiles of 4, those for parts of two from 0, -1 and 0, 5/4, -5/4, 1/2, all with
+    infinity (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015).
     It takes 9 / 4 and 4 times fewer multiplications than the definition; along a single dimension,
     3 / 2 and 2 times. Rounding differs: for inputs of unit variance and up to 256 channels in f32,
     results are within 2e-5 of their root mean square of the exact ones.
@@ -77,6 +82,7 @@ class WinogradConvolutionOp(Node):
     pool = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     kernel = prop_def(PerDimension(KERNEL, besides=3, least=1))
+    dilations = prop_def(PerDimension(1, besides=3, least=1))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
@@ -101,25 +107,27 @@ class WinogradConvolutionOp(Node):
                 f"found input {call.operands[0]}, filter {call.operands[1]} and bias "
                 f"{call.operands[2]}"
             )
-        if not 1 <= len(kernel) <= MOST_AXES or max(kernel) < KERNEL:
+        if not 1 <= len(kernel) <= MOST_AXES or max(kernel) == 1:
             raise call.fail(
-                f"expected a kernel of one to three sizes, one of them at least 3, found "
+                f"expected a kernel of one to three sizes, one of them at least 2, found "
                 f"{list(kernel)}"
             )
-        axes = axes_of(tile, kernel)
-        if any(axis.tile % pool for axis in axes):
-            raise call.fail(f"expected no pooling with a kernel of {list(kernel)}")
-        if has_parts(call) and tuple(kernel) != (KERNEL, KERNEL):
+        axes, dilations = axes_of(tile, kernel), call.ints("dilations")
+        found = f"a kernel of {list(kernel)} and dilations {list(dilations)}"
+        if any(axis.tile % pool for axis in axes) or (pool > 1 and max(dilations) > 1):
+            raise call.fail(f"expected no pooling with {found}")
+        if has_parts(call) and (*kernel, *dilations) != (KERNEL, KERNEL, 1, 1):
             raise call.fail(
-                f"expected a kernel of 3 x 3 for a filter in parts of bf16, found {list(kernel)}"
+                f"expected a kernel of 3 x 3 for a filter in parts of bf16, found {found}"
             )
         elements = prod(axis.side for axis in axes)
-        _expect_filter(call, elements, kernel_parts(kernel) * inputs // group, lanes)
-        least = [size - 1 + pool for size in kernel]
+        _expect_filter(call, elements, kernel_parts(axes) * inputs // group, lanes)
+        reach = [(size - 1) * d for size, d in zip(kernel, dilations, strict=True)]
+        least = [distance + pool for distance in reach]
         if any(n < k for n, k in zip(sizes, least, strict=True)):
             shown = " x ".join(map(str, least))
             raise call.fail(f"expected an input of at least {shown}, found {call.operands[0]}")
-        counts = [(n - k + 1) // pool for n, k in zip(sizes, kernel, strict=True)]
+        counts = [(n - distance) // pool for n, distance in zip(sizes, reach, strict=True)]
         return (with_shape(element, [batch, outputs, *counts, block]),)
 
 
@@ -186,12 +194,12 @@ def _expect_tile(call: Call) -> int:
 
 @dataclass(frozen=True)
 class Axis:
-    """How an image and a kernel are cut along one spatial dimension."""
+    """The tiles of an image, and the parts of a kernel, along one spatial dimension."""
 
     tile: int
     """The outputs of a tile: 1 if there is no transform along this dimension."""
     part: int
-    """The elements of a part of the kernel: 3, or 1 if there is no transform."""
+    """The elements of a part of the kernel: 1 if there is no transform."""
     offsets: Sequence[int]
     """
     Where the parts begin: each `part` elements, but none ends behind the kernel. What two parts
@@ -203,21 +211,39 @@ class Axis:
         """The elements of a transformed tile."""
         return self.tile + self.part - 1
 
+    @property
+    def multiplications(self) -> int:
+        """The multiplications for the outputs of a tile."""
+        return len(self.offsets) * self.side
+
+    def tiles(self, outputs: int, dilation: int = 1) -> int:
+        """Returns the tiles of so many outputs; each phase of a dilation has tiles of its own."""
+        phases = (-(-(outputs - first) // dilation) for first in range(dilation))
+        return sum(-(-count // self.tile) for count in phases)
+
 
 def axes_of(tile: int, kernel: Sequence[int]) -> Sequence[Axis]:
-    """Returns how each dimension is cut; at most two are transformed."""
-    large = [n for n, size in enumerate(kernel) if size >= KERNEL][-2:]
-    return [
-        Axis(tile, KERNEL, [min(at, size - KERNEL) for at in range(0, size, KERNEL)])
-        if n in large
-        else Axis(1, 1, range(size))
-        for n, size in enumerate(kernel)
+    """Returns how each dimension is cut for tiles of `tile` outputs; at most two have these."""
+    whole = [Axis(1, 1, range(size)) for size in kernel]
+    cut = [_fewest(tile, size) for size in kernel]
+    share = [axis.multiplications / (tile * size) for axis, size in zip(cut, kernel, strict=True)]
+    # of equal shares, those of the last dimensions, which are near each other in memory
+    best = sorted(range(len(kernel)), key=lambda n: (share[n], -n))[:2]
+    return [cut[n] if n in best and share[n] < 1 else whole[n] for n in range(len(kernel))]
+
+
+def _fewest(tile: int, size: int) -> Axis:
+    """Returns the parts of a kernel that take the fewest multiplications."""
+    choices = [
+        Axis(tile, part, [max(0, min(at, size - part)) for at in range(0, size, part)])
+        for part in PART_SIZES
     ]
+    return min(choices, key=lambda axis: axis.multiplications)
 
 
-def kernel_parts(kernel: Sequence[int]) -> int:
+def kernel_parts(axes: Sequence[Axis]) -> int:
     """Returns the number of parts of a kernel."""
-    return prod(len(axis.offsets) for axis in axes_of(1, kernel))
+    return prod(len(axis.offsets) for axis in axes)
 
 
 def has_parts(call: Call) -> bool:

@@ -70,19 +70,16 @@ class Layer:
     """The spatial sizes of the result."""
     group: int = 1
     kernel: tuple[int, ...] = (KERNEL, KERNEL)
-
-    @property
-    def parts(self) -> int:
-        """The parts of a kernel, each of which has all inputs."""
-        return kernel_parts(self.kernel)
+    dilations: tuple[int, ...] = (1, 1)
 
     @staticmethod
     def of(node: BlockedConvolutionOp | DotConvolutionOp) -> Layer:
         images, blocks, *counts, block = shape_of(node.result.type)
         _, inputs, *_, lanes = shape_of(node.input.type)
         kernel = shape_of(node.filter.type)[2 : 2 + len(counts)]
-        channels = inputs * lanes, blocks * block
-        return Layer(images, *channels, tuple(counts), node.group.value.data, kernel)
+        channels, dilations = (inputs * lanes, blocks * block), node.call.ints("dilations")
+        group = node.group.value.data
+        return Layer(images, *channels, tuple(counts), group, kernel, dilations)
 
 
 def direct_cost(layer: Layer, filters: Filters) -> float:
@@ -104,7 +101,8 @@ class Winograd:
 def winograd_cost(layer: Layer, way: Winograd, filters: Filters) -> float:
     """Returns the time of Winograd convolution, in the unit of `direct_cost`."""
     elements, points = _points(layer, way.tile)
-    sizes = (layer.images, points, elements, layer.parts * layer.inputs, layer.outputs)
+    channels = kernel_parts(axes_of(way.tile, layer.kernel)) * layer.inputs, layer.outputs
+    sizes = layer.images, points, elements, *channels
     if way.parts:
         return costs.winograd_in_parts(*sizes, 2 * PARTS, filters.machine.l2_bytes)
     return costs.winograd_convolution(*sizes, filters, layer.group)
@@ -114,8 +112,8 @@ def _points(layer: Layer, tile: int) -> tuple[int, int]:
     """Returns the elements of a transformed tile, and those of all tiles together."""
     axes = axes_of(tile, layer.kernel)
     elements = prod(axis.side for axis in axes)
-    tiles = prod(-(-n // axis.tile) for n, axis in zip(layer.counts, axes, strict=True))
-    return elements, elements * layer.images * tiles
+    along = zip(axes, layer.counts, layer.dilations, strict=True)
+    return elements, elements * layer.images * prod(axis.tiles(n, d) for axis, n, d in along)
 
 
 def best_way(layer: Layer, forced: bool, filters: Filters) -> Winograd | None:
@@ -123,7 +121,7 @@ def best_way(layer: Layer, forced: bool, filters: Filters) -> Winograd | None:
     Returns the fastest Winograd convolution, with tile registers for bf16 also of those in parts;
     None if the definition is faster still.
     """
-    is_simple = layer.group == 1 and layer.kernel == (KERNEL, KERNEL)
+    is_simple = layer.group == 1 and (*layer.kernel, *layer.dilations) == (KERNEL, KERNEL, 1, 1)
     has_parts = filters.machine.has_bf16_tiles and is_simple
     parts = (False, True) if has_parts else (False,)
     ways = [Winograd(tile, p) for tile in TILES for p in parts]
@@ -137,10 +135,10 @@ def applies(node: BlockedConvolutionOp) -> bool:
     """Returns whether Winograd convolution computes the same."""
     call, kernel = node.call, shape_of(node.filter.type)[2:-2]
     return (
-        {*call.ints("strides"), *call.ints("dilations")} == {1}
+        set(call.ints("strides")) == {1}
         and is_blocked_input(call)
         and len(kernel) <= MOST_AXES
-        and max(kernel) >= KERNEL
+        and max(kernel) > 1
         and 0 not in shape_of(node.result.type)
         and element_of(node.input.type) == f32
         and isinstance(node.filter.owner, ConstantOp)
@@ -154,8 +152,9 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
     build = Build()
     hint = node.filter.name_hint
     blocks, inputs, *kernel, rows, block = shape_of(node.filter.type)
-    inputs *= Layer.of(node).parts
-    elements = prod(axis.side for axis in axes_of(way.tile, kernel))
+    axes = axes_of(way.tile, kernel)
+    inputs *= kernel_parts(axes)
+    elements = prod(axis.side for axis in axes)
     if way.parts:
         shape = [elements, blocks, -(-inputs // 2), PARTS, rows, block, 2]
         element = bf16
@@ -170,6 +169,7 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
     u = build.add(lazy_constant(shape, element, hint or "filter", transformed))
     u.name_hint = hint
     options = {"tile": way.tile, "group": node.group, "kernel": kernel}
+    options["dilations"] = node.dilations
     y = build(WinogradConvolutionOp, node.input, u, node.bias, **options)
     filters = node.filter
     replace_node(node, build.ops, y)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
+from typing import Any
 
 from ...glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
@@ -11,7 +12,7 @@ from ...glow_dialects.glow_cpu.blocked import (
     PackChannelsOp,
     UnpackChannelsOp,
 )
-from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
+from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp, axes_of, kernel_parts
 from .cases import FLOATS, Case, Draw, Row, cases
 from .products import SUMMED, scaled
 from .windows import BLOCKS
@@ -91,32 +92,30 @@ def blocked_depthwise_convolution(draw: Draw) -> Iterator[Case]:
 @cases(WinogradConvolutionOp, rows=FLOAT_ROWS)
 def winograd_convolution(draw: Draw) -> Iterator[Case]:
     for rows, columns in draw.some(((7, 13), (3, 3), (9, 6), (5, 17)), 2):
-        tile = draw.some((2, 4), 1)[0]
-        yield draw.case(
-            (1, 2, rows, columns, 16),
-            ((tile + 2) ** 2, 1, 32, 16),
-            (1, 16),
-            tile=tile,
-            kernel=[3, 3],
-            values=scaled(draw, 32 * 9),
-            constants=(1, 2),
-        )
-    yield draw.case(
-        (1, 4, 7, 9, 16),
-        (36, 6, 32, 16),
-        (6, 16),
-        tile=4,
-        group=2,
-        kernel=[3, 3],
-        values=scaled(draw, 32 * 9),
-        constants=(1, 2),
-    )
-    yield draw.case(
-        (2, 1, 4, 7, 6, 16),
-        (16, 1, 48, 16),
-        (1, 16),
-        tile=2,
-        kernel=[3, 3, 3],
-        values=scaled(draw, 48 * 9),
+        yield _winograd(draw, (1, 2, rows, columns, 16), draw.some((2, 4), 1)[0], (3, 3))
+    yield _winograd(draw, (1, 4, 7, 9, 16), 4, (3, 3), group=2)
+    yield _winograd(draw, (2, 1, 4, 7, 6, 16), 2, (3, 3, 3))
+    yield _winograd(draw, (1, 2, 21, 16), 4, (5,), dilations=[2])
+
+
+def _winograd(
+    draw: Draw,
+    shape: Sequence[int],
+    tile: int,
+    kernel: Sequence[int],
+    group: int = 1,
+    **options: Any,
+) -> Case:
+    axes = axes_of(tile, kernel)
+    channels = kernel_parts(axes) * shape[1] * shape[-1] // group
+    return draw.case(
+        shape,
+        (prod(axis.side for axis in axes), 3 * group, channels, shape[-1]),
+        (3 * group, shape[-1]),
+        tile=tile,
+        group=group,
+        kernel=list(kernel),
+        **{"dilations": [1] * len(kernel), **options},
+        values=scaled(draw, channels * 9),
         constants=(1, 2),
     )

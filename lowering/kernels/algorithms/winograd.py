@@ -39,8 +39,9 @@ from ....glow_dialects.scalar import Expr, arguments, convert
 from ....semantics.cook_toom import Transforms, integer_transforms, winograd_transforms
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
-from ..schedules.tile_blocks import BlockSpan, Edge, choose_blocks, edges
+from ..schedules.tile_blocks import BlockSpan, choose_blocks, edges
 from .row_blocks import nested
+from .tiles import Image, Part, added, names
 from .transforms import (
     as_tile,
     by_column_pairs,
@@ -74,7 +75,7 @@ def _multiplies_words(machine: MachineDescription, call: Call) -> bool:
 @kernel(DotWinogradConvolutionOp, on=_multiplies_words)
 def dot_winograd_convolution(k: Kernel) -> None:
     """Computes the formulas of `glow_cpu.dot_winograd_convolution`."""
-    _WinogradOfBytes(k, integer_transforms).run()
+    _WinogradOfBytes(k, lambda tile, _: integer_transforms(tile)).run()
 
 
 class _Winograd:
@@ -84,36 +85,34 @@ class _Winograd:
     """The element type of transformed tiles."""
 
     def __init__(
-        self, k: Kernel, transforms: Callable[[int], Transforms], pool: int = 1, group: int = 1
+        self, k: Kernel, transforms: Callable[[int, int], Transforms], pool: int = 1, group: int = 1
     ):
-        """`transforms` returns the matrices for tiles of a size."""
+        """`transforms` returns the matrices for tiles and parts of some sizes."""
         self.k, self.pool, self.group = k, pool, group
-        kernel = self._kernel()
-        self.axes = axes_of(k.call.int("tile"), kernel)
-        self.transforms = [transforms(axis.tile) for axis in self.axes]
+        kernel, dilations = self._geometry()
+        self.image = Image(k.result.shape[0], axes_of(k.call.int("tile"), kernel), dilations)
+        self.axes = self.image.axes
+        self.transforms = [transforms(axis.tile, axis.part) for axis in self.axes]
         self.sides = [axis.side for axis in self.axes]
         self.planes = prod(self.sides)
-        self.parts = kernel_parts(kernel)
+        self.parts = kernel_parts(self.axes)
         self.x, self.filters, self.bias = k.operands
         self.element = k.element
-        images, _, *sizes, _ = k.result.shape
-        self.image = Dim("n", images)
-        self.counts = [n * self.pool for n in sizes]
+        _, _, *sizes, _ = k.result.shape
         self.lanes = self.x.shape[-1]
         self.outputs, self.block = self.bias.shape
         channels = (self.parts * self.x.shape[1] * self.lanes, self.outputs * self.block)
         size, elements = element_bytes(self.element), self.planes
-        self.blocks = choose_blocks(
-            self.counts,
-            [axis.tile for axis in self.axes],
-            elements * (channels[0] * self.input_bytes + channels[1] * size),
-            elements * prod(channels) // self.group * self.input_bytes,
-            k.machine,
-            k.threads,
-            near=self.in_parts,
-        )
+        tile_bytes = elements * (channels[0] * self.input_bytes + channels[1] * size)
+        filter_bytes = elements * prod(channels) // self.group * self.input_bytes
+        regions = self.image.regions([n * self.pool for n in sizes])
+        tile = [axis.tile for axis in self.axes]
+        memory = tile_bytes, filter_bytes, k.machine, k.threads, self.in_parts
+        self.regions = [(at, choose_blocks(counts, tile, *memory)) for at, counts in regions]
+        self.tiles = max(blocks.tiles for _, blocks in self.regions)
+        """The tiles of the largest block."""
         self.inputs = self._in_planes(*self._inputs())
-        self.products = self._in_planes((self.outputs, self.blocks.tiles, self.block), self.element)
+        self.products = self._in_planes((self.outputs, self.tiles, self.block), self.element)
 
     @property
     def input_bytes(self) -> int:
@@ -125,7 +124,7 @@ class _Winograd:
         Returns the shape and the element type of the transformed input of a block, without the
         plane.
         """
-        return (self.parts * self.x.shape[1], self.blocks.tiles, self.lanes), self.factor
+        return (self.parts * self.x.shape[1], self.tiles, self.lanes), self.factor
 
     def _in_planes(self, shape: Sequence[int], element: Attribute) -> View:
         """Returns an array [planes, *shape] in scratch."""
@@ -134,42 +133,44 @@ class _Winograd:
         whole = self.k.scratch((self.planes * stride,), element)
         return View(whole.buffer, (self.planes, *shape), (stride, *dense.strides))
 
-    def _kernel(self) -> Sequence[int]:
-        """Returns the sizes of the kernel."""
-        return self.k.call.ints("kernel")
+    def _geometry(self) -> tuple[Sequence[int], Sequence[int]]:
+        """Returns the sizes of the kernel, and its dilations."""
+        return self.k.call.ints("kernel"), self.k.call.ints("dilations")
 
     def run(self) -> None:
-        nested(self.k, [self.image], self._image)
+        nested(self.k, [self.image.number], self._image)
 
     def _image(self) -> None:
-        for kind in product(*self.blocks.spans):
-            self._blocks(kind)
+        for start, blocks in self.regions:
+            for kind in product(*blocks.spans):
+                self._blocks(start, kind)
 
-    def _blocks(self, kind: Sequence[BlockSpan]) -> None:
+    def _blocks(self, start: Sequence[int], kind: Sequence[BlockSpan]) -> None:
+        """Computes blocks of some kind of a region that begins at `start`."""
         with ExitStack() as loops:
             first: list[Affine] = []
-            for span, name in zip(kind, _names("b", kind), strict=True):
+            for span, name, begin in zip(kind, names("b", kind), start, strict=True):
                 at = Dim(name, span.blocks)
                 if span.blocks > 1:
                     loops.enter_context(self.k.repeat(at))
-                    first.append(at * span.tiles + span.start)
+                    first.append(at * span.tiles + span.start + begin)
                 else:
-                    first.append(Affine({}, span.start))
+                    first.append(Affine({}, span.start + begin))
             each = [edges(span, axis.tile) for span, axis in zip(kind, self.axes, strict=True)]
             tiles = [span.tiles for span in kind]
-            parts = [_Part(first, tiles, part) for part in product(*each)]
+            parts = [Part(first, tiles, part) for part in product(*each)]
             for part in parts:
                 self._transform_input(part)
             self._multiply(prod(tiles))
             for part in parts:
                 self._transform_result(part)
 
-    def _transform_input(self, part: _Part) -> None:
+    def _transform_input(self, part: Part) -> None:
         """Computes `inputs[., block, tile, lane] = B^T d B`, for each part of a window."""
         c, lane = Dim("c", self.x.shape[1]), Dim("l", self.lanes)
         steps = [
             steps_of(name, axis.offsets)
-            for axis, name in zip(self.axes, _names("w", self.axes), strict=True)
+            for axis, name in zip(self.axes, names("w", self.axes), strict=True)
         ]
         for places in product(*steps):
             number = affine(0)
@@ -230,7 +231,7 @@ class _Winograd:
             )
         )
 
-    def _transform_result(self, part: _Part) -> None:
+    def _transform_result(self, part: Part) -> None:
         """
         Computes `result = epilogue(max(A^T products A) + bias)` for the part of each tile that is
         inside.
@@ -238,7 +239,7 @@ class _Winograd:
         pool, o, out = self.pool, Dim("o", self.outputs), Dim("k", self.block)
         at = part.places([axis.tile // pool for axis in self.axes])
         inside = list(product(*(range(edge.outputs // pool) for edge in part.edges)))
-        places = [[self.image, o, *added(at, within), out] for within in inside]
+        places = [self.image.place(o, added(at, within), out) for within in inside]
         numbers = np.arange(self.planes).reshape(self.sides)
         order = numbers.transpose().flatten()
         reads: list[Access] = [self.products[[int(p), o, part.tile, out]] for p in order]
@@ -251,41 +252,10 @@ class _Winograd:
         self.k.finish_tile((o, *part.tiles, out), places, reads, values)
 
 
-class _Part:
-    """Tiles of a block that write the same number of outputs: those at an edge, or the others."""
-
-    def __init__(self, first: Sequence[Affine], tiles: Sequence[int], part: Sequence[Edge]):
-        """A block has `tiles` tiles along each dimension, from the tiles `first` on."""
-        self.edges = part
-        names = _names("t", part)
-        self.tiles = [Dim(name, edge.tiles) for name, edge in zip(names, part, strict=True)]
-        numbers = [t + edge.start for t, edge in zip(self.tiles, part, strict=True)]
-        self.tile = affine(0)
-        """The number of a tile within its block."""
-        for count, number in zip(tiles, numbers, strict=True):
-            self.tile = self.tile * count + number
-        self.at = added(first, numbers)
-        """The number of a tile in the image, along each dimension."""
-
-    def places(self, sizes: Sequence[int]) -> list[Affine]:
-        """Returns where tiles begin that have some sizes."""
-        return [at * size for at, size in zip(self.at, sizes, strict=True)]
-
-
-def added(places: Sequence[Affine], others: Sequence[Index]) -> list[Affine]:
-    """Returns the sums of places along each dimension."""
-    return [a + b for a, b in zip(places, others, strict=True)]
-
-
-def _names(kind: str, axes: Sequence[object]) -> Sequence[str]:
-    """Returns names of loops over depth, rows and columns, or the last ones of these."""
-    return [f"{kind}{letter}" for letter in "drc"[-len(axes) :]]
-
-
 class _Window:
     """The part of the input that tiles of the same form read, and its transform."""
 
-    def __init__(self, k: _Winograd, part: _Part, lane: Dim, offset: Sequence[Index]):
+    def __init__(self, k: _Winograd, part: Part, lane: Dim, offset: Sequence[Index]):
         """`offset` is the place of the part of the kernel that meets what is read."""
         self.k = k
         self.lane = lane
@@ -300,7 +270,7 @@ class _Window:
         """Returns a tile of one block of channels, column by column."""
         k = self.k
         return [
-            k.x[[k.image, block, *added(self.at, within[::-1]), self.lane]]
+            k.x[k.image.place(block, added(self.at, within[::-1]), self.lane)]
             for within in np.ndindex(*self.seen[::-1])
         ]
 
@@ -324,9 +294,9 @@ class _WinogradInParts(_Winograd):
 
     def _inputs(self) -> tuple[Sequence[int], Attribute]:
         """Returns words of two parts, for the channels of two blocks."""
-        return (self.filters.shape[2], PARTS, self.blocks.tiles, self.lanes), i32
+        return (self.filters.shape[2], PARTS, self.tiles, self.lanes), i32
 
-    def _transform_input(self, part: _Part) -> None:
+    def _transform_input(self, part: Part) -> None:
         """
         Computes `inputs[., pair of blocks, part, tile, lane]`; the last pair may lack a block.
         """
@@ -336,7 +306,7 @@ class _WinogradInParts(_Winograd):
         if odd:
             self._transform_blocks(pairs, 1, part)
 
-    def _transform_blocks(self, c: Index, blocks: int, part: _Part) -> None:
+    def _transform_blocks(self, c: Index, blocks: int, part: Part) -> None:
         lane = Dim("l", self.lanes)
         window = _Window(self, part, lane, [0] * len(self.axes))
         writes = [
@@ -376,8 +346,8 @@ class _WinogradOfBytes(_Winograd):
 
     factor = i16
 
-    def _kernel(self) -> Sequence[int]:
-        return KERNEL, KERNEL
+    def _geometry(self) -> tuple[Sequence[int], Sequence[int]]:
+        return (KERNEL, KERNEL), (1, 1)
 
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
         return [convert(value, i16) for value in values]

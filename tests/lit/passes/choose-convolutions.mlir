@@ -132,6 +132,18 @@ func.func @large_filters(%x: tensor<1x4x30x30x16xf32>, %z: tensor<1x4x6x30x30x16
 
 // -----
 
+// Filters of two and four elements have parts of two: tiles of 4 have 5 elements along these dimensions.
+func.func @two_elements(%x: tensor<1x4x29x31x16xf32>, %b: tensor<4x16xf32>) -> tensor<1x4x28x28x16xf32> {
+  %f = glow.constant #glow.blob<"filter.bin", 0, 131072> : tensor<4x4x2x4x16x16xf32>
+  %y = glow_cpu.blocked_convolution %x, %f, %b : (tensor<1x4x29x31x16xf32>, tensor<4x4x2x4x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x28x28x16xf32>
+  func.return %y : tensor<1x4x28x28x16xf32>
+}
+
+// AUTO-LABEL: @two_elements(
+// AUTO:       glow_cpu.winograd_convolution {{.*}} tile 4 kernel [2, 4] : (tensor<1x4x29x31x16xf32>, tensor<25x4x128x16xf32>
+
+// -----
+
 // A transform along one dimension: of a row, of columns, and of slices.
 func.func @one_dimension(%x: tensor<1x4x402x16xf32>, %y: tensor<1x4x30x28x16xf32>, %z: tensor<1x4x10x28x28x16xf32>, %b: tensor<4x16xf32>) {
   %f = glow.constant #glow.blob<"filter.bin", 0, 49152> : tensor<4x4x3x16x16xf32>
@@ -151,17 +163,31 @@ func.func @one_dimension(%x: tensor<1x4x402x16xf32>, %y: tensor<1x4x30x28x16xf32
 
 // -----
 
-// It does not apply to strides, dilations, sizes of filters below 3, plain inputs, and filters that are not constant.
+// With dilations, each phase has tiles of its own: of these, fewer are whole.
+func.func @dilations(%x: tensor<1x4x60x60x16xf32>, %z: tensor<1x4x20x20x16xf32>, %b: tensor<4x16xf32>) -> (tensor<1x4x56x56x16xf32>, tensor<1x4x4x4x16xf32>) {
+  %f = glow.constant #glow.blob<"filter.bin", 0, 147456> : tensor<4x4x3x3x16x16xf32>
+  %y = glow_cpu.blocked_convolution %x, %f, %b dilations [2, 2] : (tensor<1x4x60x60x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
+  %w = glow_cpu.blocked_convolution %z, %f, %b dilations [8, 8] : (tensor<1x4x20x20x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x4x4x16xf32>
+  func.return %y, %w : tensor<1x4x56x56x16xf32>, tensor<1x4x4x4x16xf32>
+}
+
+// AUTO-LABEL: @dilations(
+// AUTO:       glow_cpu.winograd_convolution {{.*}} tile 4 dilations [2, 2] : (tensor<1x4x60x60x16xf32>, tensor<36x4x64x16xf32>
+// AUTO:       glow_cpu.blocked_convolution {{.*}} dilations [8, 8]
+
+// -----
+
+// It does not apply to strides, filters of one element, plain inputs, and filters that are not constant.
 func.func @others(%x: tensor<1x4x58x58x16xf32>, %p: tensor<1x3x58x58xf32>, %b: tensor<4x16xf32>, %g: tensor<4x4x3x3x16x16xf32>) {
   %f = glow.constant #glow.blob<"filter.bin", 0, 147456> : tensor<4x4x3x3x16x16xf32>
-  %f2 = glow.constant #glow.blob<"filter.bin", 0, 65536> : tensor<4x4x2x2x16x16xf32>
+  %f1 = glow.constant #glow.blob<"filter.bin", 0, 16384> : tensor<4x4x1x1x16x16xf32>
   %fp = glow.constant #glow.blob<"filter.bin", 0, 6912> : tensor<4x3x3x3x16xf32>
   %0 = glow_cpu.blocked_convolution %x, %f, %b strides [1, 2] : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x28x16xf32>
-  %1 = glow_cpu.blocked_convolution %x, %f, %b dilations [2, 1] : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x54x56x16xf32>
-  %2 = glow_cpu.blocked_convolution %x, %f2, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x2x2x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x57x57x16xf32>
+  %1 = glow_cpu.blocked_convolution %x, %f, %b strides [2, 1] dilations [2, 1] : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x27x56x16xf32>
+  %2 = glow_cpu.blocked_convolution %x, %f1, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x1x1x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x58x58x16xf32>
   %3 = glow_cpu.blocked_convolution %p, %fp, %b : (tensor<1x3x58x58xf32>, tensor<4x3x3x3x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
   %4 = glow_cpu.blocked_convolution %x, %g, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
-  "test.op"(%0, %1, %2, %3, %4) : (tensor<1x4x56x28x16xf32>, tensor<1x4x54x56x16xf32>, tensor<1x4x57x57x16xf32>, tensor<1x4x56x56x16xf32>, tensor<1x4x56x56x16xf32>) -> ()
+  "test.op"(%0, %1, %2, %3, %4) : (tensor<1x4x56x28x16xf32>, tensor<1x4x27x56x16xf32>, tensor<1x4x58x58x16xf32>, tensor<1x4x56x56x16xf32>, tensor<1x4x56x56x16xf32>) -> ()
   func.return
 }
 

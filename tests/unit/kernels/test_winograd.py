@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,10 +53,12 @@ def program(
     pool: int = 1,
     group: int = 1,
     kernel: Sequence[int] = (3, 3),
+    dilations: Sequence[int] = (1, 1),
 ) -> ModuleOp:
     types = [TensorType(element_type(a.dtype), a.shape) for a in operands]
     block = Block(arg_types=types)
-    options = {"pool": pool, "group": group, "kernel": list(kernel)}
+    window: dict[str, Any] = {"kernel": list(kernel), "dilations": list(dilations)}
+    options = {"pool": pool, "group": group, **window}
     node = WinogradConvolutionOp.of(*block.args, tile=tile, **options)
     block.add_ops([node, func.ReturnOp(*node.results)])
     t = FunctionType.from_lists(types, [r.type for r in node.results])
@@ -99,37 +102,39 @@ def test_groups(block: int, threads: int, tile: int, rng: np.random.Generator):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "group"),
+    ("kernel", "group", "dilations"),
     [
-        *[((1, 3, 3), 1), ((2, 3, 3), 2), ((3, 4, 3), 1), ((5, 5), 1), ((7, 4), 1), ((5, 3), 2)],
-        *[
-            ((3,), 1),
-            ((7,), 2),
-            ((1, 3), 1),
-            ((4, 1), 2),
-            ((2, 3), 1),
-            ((2, 1, 3), 1),
-            ((3, 1, 1), 2),
-        ],
+        *[((1, 3, 3), 1, None), ((2, 3, 3), 2, None), ((3, 4, 3), 1, None), ((5, 5), 1, None)],
+        *[((7, 4), 1, None), ((5, 3), 2, None), ((3,), 1, None), ((7,), 2, None)],
+        *[((1, 3), 1, None), ((4, 1), 2, None), ((2, 1, 3), 1, None), ((3, 1, 1), 2, None)],
+        *[((3,), 1, (3,)), ((3, 3), 1, (2, 2)), ((3, 2), 2, (1, 4)), ((5, 3), 1, (2, 3))],
+        ((3, 1, 3), 1, (2, 1, 5)),
     ],
     ids=str,
 )
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("block", MACHINES)
-def test_large_kernels_and_slices(
-    block: int, threads: int, kernel: tuple[int, ...], group: int, rng: np.random.Generator
+def test_all_kernels(
+    block: int,
+    threads: int,
+    kernel: tuple[int, ...],
+    group: int,
+    dilations: tuple[int, ...] | None,
+    rng: np.random.Generator,
 ):
     tile = TILES[kernel[0] % 2]
     inputs, outputs = (group * block * int(n) for n in rng.integers(1, 4, 2))
+    dilations = dilations or (1,) * len(kernel)
     counts = [int(n) for n in rng.integers(1, 14, len(kernel))]
-    sizes = [n + size - 1 for n, size in zip(counts, kernel, strict=True)]
+    sizes = [n + (k - 1) * d for n, k, d in zip(counts, kernel, dilations, strict=True)]
     x = rng.standard_normal((2, inputs - (group == 1), *sizes)).astype(np.float32)
     w = rng.standard_normal((outputs, x.shape[1] // group, *kernel)).astype(np.float32)
     w *= np.sqrt(2 / w[0].size).astype(np.float32)
     filters = [transform_filter(pack_filter(f, block, block), tile) for f in np.split(w, group)]
     (b,) = pack_channels(rng.standard_normal((1, outputs)).astype(np.float32), block)
     operands = [pack_channels(x, block), np.concatenate(filters, 1), b]
-    module = program(operands, tile, group=group, kernel=kernel)
+    options: dict[str, Any] = {"kernel": list(kernel), "dilations": list(dilations)}
+    module = program(operands, tile, group=group, **options)
     check_native(module, operands, MACHINES[block], 4e-5, threads=threads)
 
 

@@ -151,7 +151,8 @@ def test_results_stay(algorithm: str, sizes: tuple[int, int, int, int, int], til
         ((2, 3, 3), (2, 1, 1), 1, False),
         ((3, 3, 1), (1, 1, 1), 1, True),
         ((3, 1, 1), (1, 1, 1), 1, True),
-        ((2, 2, 2), (1, 1, 1), 1, False),
+        ((2, 2, 2), (1, 1, 1), 1, True),
+        ((1, 1, 1), (1, 1, 1), 1, False),
     ],
     ids=str,
 )

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp
-from glow.glow_dialects.glow_cpu.winograd import TILES, WinogradConvolutionOp
+from glow.glow_dialects.glow_cpu.winograd import PART_SIZES, TILES, WinogradConvolutionOp
 from glow.glow_dialects.operator import Call, with_shape
 from glow.glow_dialects.python_values import Python, to_attribute
 from glow.semantics import evaluate
@@ -103,7 +103,7 @@ def test_integer_transforms(tile: int, seed: int):
 
 
 def test_textbook_matrices():
-    t = transforms(2, 3, POINTS[2])
+    t = transforms(2, 3, POINTS[3])
     assert [[int(c) for c in row] for row in t.inputs] == [
         [-1, 0, 1, 0],
         [0, 1, 1, 0],
@@ -120,8 +120,9 @@ def test_textbook_matrices():
 
 
 @pytest.mark.parametrize("tile", TILES)
-def test_coefficients_of_kernels_are_exact_in_f32(tile: int):
-    t = winograd_transforms(tile)
+@pytest.mark.parametrize("part", PART_SIZES)
+def test_coefficients_of_kernels_are_exact_in_f32(tile: int, part: int):
+    t = winograd_transforms(tile, part)
     for row in (*t.inputs, *t.outputs):
         assert all(Fraction(float(np.float32(float(c)))) == c for c in row)
 
@@ -161,7 +162,8 @@ def test_same_as_direct_convolution(tile: int, pool: int, seed: int):
     bound = 2e-5 * max(1, np.abs(want).max())
     u = transform_filter(w, tile)
     assert u.dtype == np.float32
-    found = call(WinogradConvolutionOp, [x, u, b], tile=tile, pool=pool, group=1, kernel=[3, 3])
+    options = {"group": 1, "kernel": [3, 3], "dilations": [1, 1]}
+    found = call(WinogradConvolutionOp, [x, u, b], tile=tile, pool=pool, **options)
     kept = [n // pool * pool for n in (rows, columns)]
     windows = want[:, :, : kept[0], : kept[1]].reshape(
         *want.shape[:2], kept[0] // pool, pool, kept[1] // pool, pool, block
@@ -178,18 +180,22 @@ KERNELS = [
 
 @pytest.mark.parametrize("tile", [2, 4])
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_large_kernels_and_slices(tile: int, kernel: tuple[int, ...], rng: np.random.Generator):
+@pytest.mark.parametrize("is_dilated", [False, True])
+def test_all_kernels(
+    tile: int, kernel: tuple[int, ...], is_dilated: bool, rng: np.random.Generator
+):
     images, inputs, outputs, *counts = (int(n) for n in rng.integers(1, 9, 3 + len(kernel)))
     block = 2 ** int(rng.integers(0, 4))
-    sizes = [n + size - 1 for n, size in zip(counts, kernel, strict=True)]
+    dilations = [int(d) for d in rng.integers(1, 4 if is_dilated else 2, len(kernel))]
+    sizes = [n + (k - 1) * d for n, k, d in zip(counts, kernel, dilations, strict=True)]
     x, w, b = (
         rng.standard_normal(shape).astype(np.float32)
         for shape in ((images, inputs, *sizes), (outputs, inputs, *kernel), (1, outputs))
     )
     x, w = pack_channels(x, block), pack_filter(w, block, block)
     (b,) = pack_channels(b, block)
-    ones = [1] * len(kernel)
-    want = call(BlockedConvolutionOp, [x, w, b], strides=ones, dilations=ones, group=1)
-    u, options = transform_filter(w, tile), {"pool": 1, "group": 1, "kernel": list(kernel)}
+    strides, options = [1] * len(kernel), {"dilations": dilations, "group": 1}
+    want = call(BlockedConvolutionOp, [x, w, b], strides=strides, **options)
+    u, options = transform_filter(w, tile), {**options, "pool": 1, "kernel": list(kernel)}
     found = call(WinogradConvolutionOp, [x, u, b], tile=tile, **options)
     np.testing.assert_allclose(found, want, rtol=0, atol=4e-5 * max(1, np.abs(want).max()))
