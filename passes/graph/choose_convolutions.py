@@ -2,10 +2,10 @@
 Chooses the algorithm of each convolution: of blocked tensors by definition or Winograd's, of others
 by definition or a product of matrices (`patch_products.py`).
 
-Winograd convolution (`glow_cpu.winograd_convolution`) applies to filters of 3 x 3 with stride 1,
-and to larger ones and those with slices, which it cuts into parts of 3 x 3. It takes fewer
+Winograd convolution (`glow_cpu.winograd_convolution`) applies to filters with stride 1 that have
+two or more elements along some dimension, and cuts larger ones into parts. It takes fewer
 multiplications, but transforms its inputs and results, computes whole tiles where the result ends
-within one, and reads filters that are 16 / 9 or 4 times as large. Where there are tile registers
+within one, and reads filters that are up to 4 times as large. Where there are tile registers
 for bf16, the products may be those of three parts of each number, as exact as in f32, but faster;
 then filters take half as much again. Groups of channels have products of their own, which are not
 in parts of bf16. A cost model decides; filters are transformed at compile time, when their bytes
