@@ -44,6 +44,7 @@ PASSES = {
     "glow-fuse-operators": _GRAPH + "fuse_operators:FuseOperatorsPass",
     "glow-fuse-attention": _GRAPH + "fuse_attention:FuseAttentionPass",
     "glow-widen-products": _GRAPH + "widen_products:WidenProductsPass",
+    "glow-merge-branches": _GRAPH + "merge_branches:MergeBranchesPass",
     "glow-merge-products": _GRAPH + "merge_products:MergeProductsPass",
     "glow-fuse-pooling": _GRAPH + "fuse_pooling:FusePoolingPass",
     "glow-profile": _GRAPH + "profile:ProfilePass",

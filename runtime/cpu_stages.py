@@ -107,8 +107,9 @@ class CpuStages:
             "optimized",
             f"glow-set-machine{{{self._machine.pass_options()}}},"
             "glow-fold-constants{keep-quantized=true},canonicalize,cse,glow-fuse-operators,"
-            f"{integers},glow-fold-batch-norm,glow-simplify-shapes,"
-            f"glow-fuse-attention,glow-widen-products,glow-sink-transposes,{_CLEAN}",
+            f"{integers},glow-fold-batch-norm,glow-merge-branches,glow-fold-batch-norm,"
+            "glow-simplify-shapes,glow-fuse-attention,glow-widen-products,"
+            f"glow-sink-transposes,{_CLEAN}",
         )
         passes = self._options.quantizing
         if not passes:

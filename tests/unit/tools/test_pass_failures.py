@@ -104,6 +104,17 @@ func.func @main(%x: tensor<1x1x4x4x1xf32>) -> tensor<1x1x2x2x1xf32> {
   func.return %y : tensor<1x1x2x2x1xf32>
 }
 """  # noqa: E501
+BRANCHES = """
+func.func @main(%x: tensor<1x1x3xf32>) -> tensor<1x1x3xf32> {
+  %v = glow.constant dense<0.25> : tensor<1x1x1xf32>
+  %w = glow.constant dense<0.5> : tensor<1x1x1xf32>
+  %c = glow.constant dense<1.0> : tensor<1xf32>
+  %a = glow.convolution %x, %v, %c : (tensor<1x1x3xf32>, tensor<1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x3xf32>
+  %b = glow.convolution %x, %w, %c : (tensor<1x1x3xf32>, tensor<1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x3xf32>
+  %y = glow.add %a, %b : (tensor<1x1x3xf32>, tensor<1x1x3xf32>) -> tensor<1x1x3xf32>
+  func.return %y : tensor<1x1x3xf32>
+}
+"""  # noqa: E501
 WINDOW = """
 func.func @main(%x: tensor<1x2x9x9xf32>) -> tensor<1x2x5x5xf32> {
   %y = glow.max_pool %x kernel [5, 5] : (tensor<1x2x9x9xf32>) -> tensor<1x2x5x5xf32>
@@ -125,6 +136,7 @@ TEXTS = {
     "glow-fuse-attention": PRODUCT,
     "glow-fuse-operators": SCALED,
     "glow-fuse-pooling": POOLED,
+    "glow-merge-branches": BRANCHES,
     "glow-merge-products": PRODUCTS,
     "glow-pack-weights": PRODUCT,
     "glow-legalize-quantized": REALS,
