@@ -218,7 +218,8 @@ def _winograd(call: Call) -> int:
     pool, group = (call.int("pool"), call.int("group")) if of_floats else (1, 1)
     dilations = call.ints("dilations") if of_floats else (1, 1)
     points = batch
-    axes = axes_of(call.int("tile"), kernel)
+    strides = call.ints("strides") if of_floats else (1, 1)
+    axes = axes_of(call.int("tile"), kernel, strides)
     for count, axis, d in zip(sizes, axes, dilations, strict=True):
         points *= axis.side * axis.tiles(count * pool, d)
     return points * inputs * lanes * blocks * block * kernel_parts(axes) // group

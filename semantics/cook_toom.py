@@ -22,11 +22,11 @@ from types import MappingProxyType
 
 from ..glow_dialects.glow_cpu.winograd import KERNEL
 
-Matrix = tuple[tuple[Fraction, ...], ...]
+Row = tuple[Fraction, ...]
+Matrix = tuple[Row, ...]
 
 POINTS: Mapping[int, tuple[Fraction, ...]] = MappingProxyType(
     {
-        0: (),
         2: (Fraction(0), Fraction(-1)),
         3: (Fraction(0), Fraction(1), Fraction(-1)),
         4: (Fraction(0), Fraction(5, 4), Fraction(-5, 4), Fraction(1, 2)),
@@ -34,9 +34,9 @@ POINTS: Mapping[int, tuple[Fraction, ...]] = MappingProxyType(
     }
 )
 """
-Finite points by their number: for tiles of 2 or 4 outputs and 2 or 3 coefficients, and none for one
-output of one coefficient, which nothing transforms. The five round a third to a fifth as much as
-0, 1, -1, 2, -2 do, and every coefficient of B^T and A^T is still exact in f32.
+Finite points by their number: for tiles of 2 or 4 outputs and 2 or 3 coefficients. The five round a
+third to a fifth as much as 0, 1, -1, 2, -2 do, and every coefficient of B^T and A^T is still exact
+in f32.
 """
 
 
@@ -63,9 +63,39 @@ class Transforms:
 
 
 @cache
-def winograd_transforms(tile: int, coefficients: int = KERNEL) -> Transforms:
-    """Returns F(tile, coefficients) with the points of `POINTS`."""
-    return transforms(tile, coefficients, POINTS[tile + coefficients - 2])
+def winograd_transforms(tile: int, coefficients: int = KERNEL, stride: int = 1) -> Transforms:
+    """
+    Returns the matrices for a tile of outputs that are `stride` inputs apart, with the points of
+    `POINTS`. Each phase of the inputs meets every stride-th coefficient: it is a correlation of its
+    own, and the outputs are the sums of those of all phases.
+    """
+    if coefficients == 1:
+        return _single(tile)
+    if stride == 1:
+        return transforms(tile, coefficients, POINTS[tile + coefficients - 2])
+    inputs = (tile - 1) * stride + coefficients
+    rows: list[Row] = []
+    filters: list[Row] = []
+    outputs: list[Row] = [()] * tile
+    for phase in range(stride):
+        part = winograd_transforms(tile, -(-(coefficients - phase) // stride))
+        rows += [_apart(row, phase, stride, inputs) for row in part.inputs]
+        filters += [_apart(row, phase, stride, coefficients) for row in part.filters]
+        outputs = [(*a, *b) for a, b in zip(outputs, part.outputs, strict=True)]
+    return Transforms(tuple(rows), tuple(filters), tuple(outputs))
+
+
+def _single(tile: int) -> Transforms:
+    """Returns the matrices for a single coefficient, with which nothing is transformed."""
+    unit = tuple(_unit(i, tile) for i in range(tile))
+    return Transforms(unit, ((Fraction(1),),) * tile, unit)
+
+
+def _apart(row: Row, phase: int, stride: int, size: int) -> Row:
+    """Returns a row of `size` numbers, of which each stride-th, from `phase` on, is from `row`."""
+    found = [Fraction(0)] * size
+    found[phase::stride] = row
+    return tuple(found)
 
 
 @cache

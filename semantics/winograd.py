@@ -34,16 +34,15 @@ def as_array(matrix: Matrix) -> np.ndarray:
     return np.array([[float(c) for c in row] for row in matrix])
 
 
-def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
+def transform_filter(w: np.ndarray, tile: int, strides: Sequence[int] | None = None) -> np.ndarray:
     """
     Returns the packed filter [O / b, C / b, *kernel, b, b] of a blocked convolution as that of a
     Winograd convolution, such as [(tile + 2)^2, O / b, C, b] for a kernel of 3 x 3: `G g G^T` for
     each pair of channels, computed in float64 and rounded once. The parts of a larger kernel are
     further channels.
     """
-    axes = axes_of(tile, w.shape[2:-2])
-    filters = [as_array(winograd_transforms(axis.tile, axis.part).filters) for axis in axes]
-    whole = reduce(np.kron, filters)
+    axes = axes_of(tile, w.shape[2:-2], strides)
+    whole = reduce(np.kron, (as_array(t.filters) for t in map(_transforms, axes)))
     w = _in_windows(w, axes)
     outputs, inputs, *_, rows, lanes = w.shape
     flat = w.reshape(outputs, inputs, -1, rows * lanes)
@@ -53,6 +52,10 @@ def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
         planes = whole @ flat[o].astype(np.float64)
         result[:, o] = planes.transpose(1, 0, 2)
     return result.reshape(len(whole), outputs, inputs * rows, lanes)
+
+
+def _transforms(axis: Axis) -> Transforms:
+    return winograd_transforms(axis.tile, axis.part, axis.stride)
 
 
 def _in_windows(w: np.ndarray, axes: Sequence[Axis]) -> np.ndarray:
@@ -144,10 +147,10 @@ def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray
 def _by_groups(call: Call, x: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Returns the convolution without dilations, bias and pooling, as `_convolved` does."""
     group, kernel = call.int("group"), call.ints("kernel")
-    axes = axes_of(call.int("tile"), kernel)
+    axes = axes_of(call.int("tile"), kernel, call.ints("strides"))
     images = [_windows(axes, kernel, part) for part in np.split(x, group, 1)]
     parts = zip(images, np.split(u, group, 1), strict=True)
-    transforms = [winograd_transforms(axis.tile, axis.part) for axis in axes]
+    transforms = list(map(_transforms, axes))
     return np.concatenate([_convolved(axes, transforms, v, w) for v, w in parts], 1)
 
 
@@ -183,15 +186,17 @@ def _convolved(
     """
     n, blocks, *sizes, lanes = x.shape
     sides, steps = [axis.side for axis in axes], [axis.tile for axis in axes]
-    counts = [s - axis.part + 1 for s, axis in zip(sizes, axes, strict=True)]
+    counts = [(s - axis.part) // axis.stride + 1 for s, axis in zip(sizes, axes, strict=True)]
     tiles = [-(-c // m) for c, m in zip(counts, steps, strict=True)]
-    covered = [(ts - 1) * m + a for ts, m, a in zip(tiles, steps, sides, strict=True)]
-    around = [(0, whole - s) for whole, s in zip(covered, sizes, strict=True)]
+    covered = [axis.reach(ts * axis.tile) for ts, axis in zip(tiles, axes, strict=True)]
+    around = [(0, max(0, whole - s)) for whole, s in zip(covered, sizes, strict=True)]
     whole = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *around, (0, 0)])
     spatial = range(2, 2 + len(axes))
     windows = np.lib.stride_tricks.sliding_window_view(whole, sides, axis=tuple(spatial))
     # d [n, block, *tiles, lane, *sides]
-    d = windows[(slice(None), slice(None), *(slice(None, None, m) for m in steps))]
+    moves = [axis.tile * axis.stride for axis in axes]
+    places = [slice(0, (n - 1) * move + 1, move) for n, move in zip(tiles, moves, strict=True)]
+    d = windows[(slice(None), slice(None), *places)]
     v = _transformed(d, [t.inputs for t in transforms])
     inside = range(v.ndim - len(axes), v.ndim)
     v = v.transpose(*inside, 0, *spatial, 1, inside[0] - 1)

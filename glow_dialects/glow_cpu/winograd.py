@@ -20,8 +20,8 @@ TILES = (2, 4)
 """Sizes of tiles that there are transforms for."""
 KERNEL = 3
 """The elements that most kernels have along each dimension."""
-PART_SIZES = (3, 2)
-"""Sizes of parts of kernels that there are transforms for."""
+MOST_COEFFICIENTS = 3
+"""The most coefficients of a phase of a part of a kernel that there are transforms for."""
 MOST_AXES = 3
 """The spatial dimensions that there may be."""
 PARTS = 3
@@ -31,11 +31,11 @@ PARTS = 3
 @irdl_op_definition
 class WinogradConvolutionOp(Node):
     """
-    Convolution of a blocked `input` [N, C / b, H, W, b] with a filter of 3 x 3, stride 1, without
-    padding, tile by tile of `tile` x `tile` outputs. The result is [N, O / b, H - 2, W - 2, b]. If
-    `pool` is more than 1, it is the largest of each `pool` x `pool` outputs instead, as of max
-    pooling with that stride, which drops what is left over at the end; it divides `tile`. With a
-    `group` above 1, each group has whole blocks, and C is the number of input channels of one.
+    Convolution of a blocked `input` [N, C / b, H, W, b] with a filter of 3 x 3, without padding,
+    tile by tile of `tile` x `tile` outputs. The result is [N, O / b, H - 2, W - 2, b]. If `pool` is
+    more than 1, it is the largest of each `pool` x `pool` outputs instead, as of max pooling with
+    that stride, which drops what is left over at the end; it divides `tile`. With a `group` above
+    1, each group has whole blocks, and C is the number of input channels of one.
 
     An input may have one to three spatial dimensions [N, C / b, *spatial, b], with a size of the
     `kernel` for each. At most two of them are transformed, those that save the most
@@ -45,7 +45,8 @@ class WinogradConvolutionOp(Node):
     pooled. The P parts are further input channels: the filter [(tile + 2)^2, O / b, P * C, b] has
     all channels of the first part, then those of the next. With `dilations` d, elements of the
     kernel are d elements of the input apart: each d-th output, from one of the first d on, is an
-    image of its own for tiles, and nothing is pooled.
+    image of its own for tiles, and nothing is pooled. With `strides` s, parts may have up to 3 * s
+    elements: each s-th input, from one of the first s on, has a transform of its own.
 
     `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
     tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
@@ -83,6 +84,7 @@ class WinogradConvolutionOp(Node):
     group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     kernel = prop_def(PerDimension(KERNEL, besides=3, least=1))
     dilations = prop_def(PerDimension(1, besides=3, least=1))
+    strides = prop_def(PerDimension(1, besides=3, least=1))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
@@ -107,27 +109,33 @@ class WinogradConvolutionOp(Node):
                 f"found input {call.operands[0]}, filter {call.operands[1]} and bias "
                 f"{call.operands[2]}"
             )
-        if not 1 <= len(kernel) <= MOST_AXES or max(kernel) == 1:
+        dilations, strides = call.ints("dilations"), call.ints("strides")
+        found = (
+            f"a kernel of {list(kernel)}, dilations {list(dilations)} and strides {list(strides)}"
+        )
+        axes = axes_of(tile, kernel, strides)
+        if len(axes) > MOST_AXES or all(axis.tile == 1 for axis in axes):
             raise call.fail(
-                f"expected a kernel of one to three sizes, one of them at least 2, found "
-                f"{list(kernel)}"
+                f"expected a kernel of one to three sizes, one of them above the stride, found "
+                f"{found}"
             )
-        axes, dilations = axes_of(tile, kernel), call.ints("dilations")
-        found = f"a kernel of {list(kernel)} and dilations {list(dilations)}"
-        if any(axis.tile % pool for axis in axes) or (pool > 1 and max(dilations) > 1):
+        if not may_pool(pool, axes, dilations):
             raise call.fail(f"expected no pooling with {found}")
-        if has_parts(call) and (*kernel, *dilations) != (KERNEL, KERNEL, 1, 1):
+        if any(min(pair) > 1 for pair in zip(dilations, strides, strict=True)):
+            raise call.fail(f"expected a dilation or a stride along each dimension, found {found}")
+        if has_parts(call) and not is_simple(kernel, dilations, strides):
             raise call.fail(
                 f"expected a kernel of 3 x 3 for a filter in parts of bf16, found {found}"
             )
         elements = prod(axis.side for axis in axes)
         _expect_filter(call, elements, kernel_parts(axes) * inputs // group, lanes)
         reach = [(size - 1) * d for size, d in zip(kernel, dilations, strict=True)]
-        least = [distance + pool for distance in reach]
+        least = [n + 1 + (pool - 1) * s for n, s in zip(reach, strides, strict=True)]
         if any(n < k for n, k in zip(sizes, least, strict=True)):
             shown = " x ".join(map(str, least))
             raise call.fail(f"expected an input of at least {shown}, found {call.operands[0]}")
-        counts = [(n - distance) // pool for n, distance in zip(sizes, reach, strict=True)]
+        along = zip(sizes, reach, strides, strict=True)
+        counts = [((n - distance - 1) // s + 1) // pool for n, distance, s in along]
         return (with_shape(element, [batch, outputs, *counts, block]),)
 
 
@@ -205,16 +213,21 @@ class Axis:
     Where the parts begin: each `part` elements, but none ends behind the kernel. What two parts
     share is the former one's.
     """
+    stride: int = 1
 
     @property
     def side(self) -> int:
-        """The elements of a transformed tile."""
-        return self.tile + self.part - 1
+        """The elements of a transformed tile, and the inputs that it reaches over."""
+        return self.reach(self.tile)
 
     @property
     def multiplications(self) -> int:
         """The multiplications for the outputs of a tile."""
         return len(self.offsets) * self.side
+
+    def reach(self, outputs: int) -> int:
+        """Returns the inputs that so many outputs of a tile reach over."""
+        return (outputs - 1) * self.stride + self.part
 
     def tiles(self, outputs: int, dilation: int = 1) -> int:
         """Returns the tiles of so many outputs; each phase of a dilation has tiles of its own."""
@@ -222,23 +235,41 @@ class Axis:
         return sum(-(-count // self.tile) for count in phases)
 
 
-def axes_of(tile: int, kernel: Sequence[int]) -> Sequence[Axis]:
+def axes_of(
+    tile: int, kernel: Sequence[int], strides: Sequence[int] | None = None
+) -> Sequence[Axis]:
     """Returns how each dimension is cut for tiles of `tile` outputs; at most two have these."""
-    whole = [Axis(1, 1, range(size)) for size in kernel]
-    cut = [_fewest(tile, size) for size in kernel]
-    share = [axis.multiplications / (tile * size) for axis, size in zip(cut, kernel, strict=True)]
+    sizes = list(zip(kernel, strides or [1] * len(kernel), strict=True))
+    cut = [_fewest(tile, size, stride) for size, stride in sizes]
+    share = [axis.multiplications / axis.tile / n for axis, n in zip(cut, kernel, strict=True)]
     # of equal shares, those of the last dimensions, which are near each other in memory
     best = sorted(range(len(kernel)), key=lambda n: (share[n], -n))[:2]
-    return [cut[n] if n in best and share[n] < 1 else whole[n] for n in range(len(kernel))]
+    return [cut[n] if n in best else _whole(*sizes[n]) for n in range(len(kernel))]
 
 
-def _fewest(tile: int, size: int) -> Axis:
-    """Returns the parts of a kernel that take the fewest multiplications."""
+def _fewest(tile: int, size: int, stride: int) -> Axis:
+    """Returns the parts of a kernel that take the fewest multiplications, or single elements."""
+    parts = range(min(size, MOST_COEFFICIENTS * stride), stride, -1)
     choices = [
-        Axis(tile, part, [max(0, min(at, size - part)) for at in range(0, size, part)])
-        for part in PART_SIZES
+        Axis(tile, part, [min(at, size - part) for at in range(0, size, part)], stride)
+        for part in parts
     ]
-    return min(choices, key=lambda axis: axis.multiplications)
+    return min([_whole(size, stride), *choices], key=lambda axis: axis.multiplications / axis.tile)
+
+
+def _whole(size: int, stride: int) -> Axis:
+    """Returns the elements of a kernel as parts, without a transform."""
+    return Axis(1, 1, range(size), stride)
+
+
+def may_pool(pool: int, axes: Sequence[Axis], dilations: Sequence[int]) -> bool:
+    """Returns whether tiles have whole windows of `pool` outputs along each dimension."""
+    return pool == 1 or (max(dilations) == 1 and not any(axis.tile % pool for axis in axes))
+
+
+def is_simple(kernel: Sequence[int], dilations: Sequence[int], strides: Sequence[int]) -> bool:
+    """Returns whether a window has 3 x 3 neighbouring elements, and moves by one."""
+    return tuple(kernel) == (KERNEL, KERNEL) and {*dilations, *strides} == {1}
 
 
 def kernel_parts(axes: Sequence[Axis]) -> int:

@@ -2,10 +2,10 @@
 Chooses the algorithm of each convolution: of blocked tensors by definition or Winograd's, of others
 by definition or a product of matrices (`patch_products.py`).
 
-Winograd convolution (`glow_cpu.winograd_convolution`) applies to filters with stride 1 that have
-two or more elements along some dimension, and cuts larger ones into parts. It takes fewer
+Winograd convolution (`glow_cpu.winograd_convolution`) applies to filters that have more elements
+than the stride along some dimension, and cuts larger ones into parts. It takes fewer
 multiplications, but transforms its inputs and results, computes whole tiles where the result ends
-within one, and reads filters that are up to 4 times as large. Where there are tile registers
+within one, and reads filters that are 2 to 9 times as large. Where there are tile registers
 for bf16, the products may be those of three parts of each number, as exact as in f32, but faster;
 then filters take half as much again. Groups of channels have products of their own, which are not
 in parts of bf16. A cost model decides; filters are transformed at compile time, when their bytes
@@ -18,6 +18,7 @@ coefficients of a filter tell whether its outputs stay within the range of that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -40,9 +41,11 @@ from ...glow_dialects.glow_cpu.winograd import (
     MOST_AXES,
     PARTS,
     TILES,
+    Axis,
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
     axes_of,
+    is_simple,
     kernel_parts,
 )
 from ...glow_dialects.machine import MachineDescription
@@ -61,7 +64,7 @@ ALGORITHMS = (AUTO, DIRECT, WINOGRAD, PRODUCT)
 
 @dataclass(frozen=True)
 class Layer:
-    """The sizes of a convolution with stride 1."""
+    """The sizes of a convolution."""
 
     images: int
     inputs: int
@@ -71,15 +74,19 @@ class Layer:
     group: int = 1
     kernel: tuple[int, ...] = (KERNEL, KERNEL)
     dilations: tuple[int, ...] = (1, 1)
+    strides: tuple[int, ...] = (1, 1)
 
     @staticmethod
     def of(node: BlockedConvolutionOp | DotConvolutionOp) -> Layer:
         images, blocks, *counts, block = shape_of(node.result.type)
         _, inputs, *_, lanes = shape_of(node.input.type)
         kernel = shape_of(node.filter.type)[2 : 2 + len(counts)]
-        channels, dilations = (inputs * lanes, blocks * block), node.call.ints("dilations")
-        group = node.group.value.data
-        return Layer(images, *channels, tuple(counts), group, kernel, dilations)
+        channels = inputs * lanes, blocks * block
+        window = kernel, node.call.ints("dilations"), node.call.ints("strides")
+        return Layer(images, *channels, tuple(counts), node.group.value.data, *window)
+
+    def axes(self, tile: int) -> Sequence[Axis]:
+        return axes_of(tile, self.kernel, self.strides)
 
 
 def direct_cost(layer: Layer, filters: Filters) -> float:
@@ -101,7 +108,7 @@ class Winograd:
 def winograd_cost(layer: Layer, way: Winograd, filters: Filters) -> float:
     """Returns the time of Winograd convolution, in the unit of `direct_cost`."""
     elements, points = _points(layer, way.tile)
-    channels = kernel_parts(axes_of(way.tile, layer.kernel)) * layer.inputs, layer.outputs
+    channels = kernel_parts(layer.axes(way.tile)) * layer.inputs, layer.outputs
     sizes = layer.images, points, elements, *channels
     if way.parts:
         return costs.winograd_in_parts(*sizes, 2 * PARTS, filters.machine.l2_bytes)
@@ -110,7 +117,7 @@ def winograd_cost(layer: Layer, way: Winograd, filters: Filters) -> float:
 
 def _points(layer: Layer, tile: int) -> tuple[int, int]:
     """Returns the elements of a transformed tile, and those of all tiles together."""
-    axes = axes_of(tile, layer.kernel)
+    axes = layer.axes(tile)
     elements = prod(axis.side for axis in axes)
     along = zip(axes, layer.counts, layer.dilations, strict=True)
     return elements, elements * layer.images * prod(axis.tiles(n, d) for axis, n, d in along)
@@ -121,8 +128,8 @@ def best_way(layer: Layer, forced: bool, filters: Filters) -> Winograd | None:
     Returns the fastest Winograd convolution, with tile registers for bf16 also of those in parts;
     None if the definition is faster still.
     """
-    is_simple = layer.group == 1 and (*layer.kernel, *layer.dilations) == (KERNEL, KERNEL, 1, 1)
-    has_parts = filters.machine.has_bf16_tiles and is_simple
+    window = layer.kernel, layer.dilations, layer.strides
+    has_parts = filters.machine.has_bf16_tiles and layer.group == 1 and is_simple(*window)
     parts = (False, True) if has_parts else (False,)
     ways = [Winograd(tile, p) for tile in TILES for p in parts]
     times: dict[Winograd | None, float] = {w: winograd_cost(layer, w, filters) for w in ways}
@@ -135,10 +142,10 @@ def applies(node: BlockedConvolutionOp) -> bool:
     """Returns whether Winograd convolution computes the same."""
     call, kernel = node.call, shape_of(node.filter.type)[2:-2]
     return (
-        set(call.ints("strides")) == {1}
+        all(1 in pair for pair in zip(call.ints("strides"), call.ints("dilations"), strict=True))
         and is_blocked_input(call)
         and len(kernel) <= MOST_AXES
-        and max(kernel) > 1
+        and any(axis.tile > 1 for tile in TILES for axis in Layer.of(node).axes(tile))
         and 0 not in shape_of(node.result.type)
         and element_of(node.input.type) == f32
         and isinstance(node.filter.owner, ConstantOp)
@@ -152,7 +159,7 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
     build = Build()
     hint = node.filter.name_hint
     blocks, inputs, *kernel, rows, block = shape_of(node.filter.type)
-    axes = axes_of(way.tile, kernel)
+    axes = Layer.of(node).axes(way.tile)
     inputs *= kernel_parts(axes)
     elements = prod(axis.side for axis in axes)
     if way.parts:
@@ -162,14 +169,16 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
         shape = [elements, blocks, inputs * rows, block]
         element = f32
 
+    strides = node.call.ints("strides")
+
     def transformed() -> np.ndarray:
-        u = transform_filter(read(), way.tile)
+        u = transform_filter(read(), way.tile, strides)
         return filter_in_parts(u, rows) if way.parts else u
 
     u = build.add(lazy_constant(shape, element, hint or "filter", transformed))
     u.name_hint = hint
     options = {"tile": way.tile, "group": node.group, "kernel": kernel}
-    options["dilations"] = node.dilations
+    options |= {"dilations": node.dilations, "strides": node.strides}
     y = build(WinogradConvolutionOp, node.input, u, node.bias, **options)
     filters = node.filter
     replace_node(node, build.ops, y)

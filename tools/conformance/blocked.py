@@ -96,6 +96,7 @@ def winograd_convolution(draw: Draw) -> Iterator[Case]:
     yield _winograd(draw, (1, 4, 7, 9, 16), 4, (3, 3), group=2)
     yield _winograd(draw, (2, 1, 4, 7, 6, 16), 2, (3, 3, 3))
     yield _winograd(draw, (1, 2, 21, 16), 4, (5,), dilations=[2])
+    yield _winograd(draw, (1, 1, 12, 9, 16), 2, (3, 4), strides=[2, 2])
 
 
 def _winograd(
@@ -106,7 +107,8 @@ def _winograd(
     group: int = 1,
     **options: Any,
 ) -> Case:
-    axes = axes_of(tile, kernel)
+    plain = {name: [1] * len(kernel) for name in ("dilations", "strides")}
+    axes = axes_of(tile, kernel, options.get("strides"))
     channels = kernel_parts(axes) * shape[1] * shape[-1] // group
     return draw.case(
         shape,
@@ -115,7 +117,7 @@ def _winograd(
         tile=tile,
         group=group,
         kernel=list(kernel),
-        **{"dilations": [1] * len(kernel), **options},
+        **{**plain, **options},
         values=scaled(draw, channels * 9),
         constants=(1, 2),
     )

@@ -75,7 +75,7 @@ def _multiplies_words(machine: MachineDescription, call: Call) -> bool:
 @kernel(DotWinogradConvolutionOp, on=_multiplies_words)
 def dot_winograd_convolution(k: Kernel) -> None:
     """Computes the formulas of `glow_cpu.dot_winograd_convolution`."""
-    _WinogradOfBytes(k, lambda tile, _: integer_transforms(tile)).run()
+    _WinogradOfBytes(k, lambda tile, *_: integer_transforms(tile)).run()
 
 
 class _Winograd:
@@ -85,14 +85,19 @@ class _Winograd:
     """The element type of transformed tiles."""
 
     def __init__(
-        self, k: Kernel, transforms: Callable[[int, int], Transforms], pool: int = 1, group: int = 1
+        self,
+        k: Kernel,
+        transforms: Callable[[int, int, int], Transforms],
+        pool: int = 1,
+        group: int = 1,
     ):
-        """`transforms` returns the matrices for tiles and parts of some sizes."""
+        """`transforms` returns the matrices for tiles and parts of some sizes, and a stride."""
         self.k, self.pool, self.group = k, pool, group
-        kernel, dilations = self._geometry()
-        self.image = Image(k.result.shape[0], axes_of(k.call.int("tile"), kernel), dilations)
+        kernel, dilations, strides = self._geometry()
+        axes = axes_of(k.call.int("tile"), kernel, strides)
+        self.image = Image(k.result.shape[0], axes, dilations)
         self.axes = self.image.axes
-        self.transforms = [transforms(axis.tile, axis.part) for axis in self.axes]
+        self.transforms = [transforms(axis.tile, axis.part, axis.stride) for axis in self.axes]
         self.sides = [axis.side for axis in self.axes]
         self.planes = prod(self.sides)
         self.parts = kernel_parts(self.axes)
@@ -133,9 +138,9 @@ class _Winograd:
         whole = self.k.scratch((self.planes * stride,), element)
         return View(whole.buffer, (self.planes, *shape), (stride, *dense.strides))
 
-    def _geometry(self) -> tuple[Sequence[int], Sequence[int]]:
-        """Returns the sizes of the kernel, and its dilations."""
-        return self.k.call.ints("kernel"), self.k.call.ints("dilations")
+    def _geometry(self) -> Sequence[Sequence[int]]:
+        """Returns the sizes of the kernel, its dilations and its strides."""
+        return [self.k.call.ints(name) for name in ("kernel", "dilations", "strides")]
 
     def run(self) -> None:
         nested(self.k, [self.image.number], self._image)
@@ -259,11 +264,10 @@ class _Window:
         """`offset` is the place of the part of the kernel that meets what is read."""
         self.k = k
         self.lane = lane
-        self.at = added(part.places([axis.tile for axis in k.axes]), offset)
+        self.at = added(part.places([axis.tile * axis.stride for axis in k.axes]), offset)
         # elements that a tile at an edge would read beyond the input are zero
         self.seen = [
-            min(axis.side, edge.outputs + axis.part - 1)
-            for axis, edge in zip(k.axes, part.edges, strict=True)
+            axis.reach(edge.outputs) for axis, edge in zip(k.axes, part.edges, strict=True)
         ]
 
     def reads(self, block: Index) -> list[Access]:
@@ -346,8 +350,8 @@ class _WinogradOfBytes(_Winograd):
 
     factor = i16
 
-    def _geometry(self) -> tuple[Sequence[int], Sequence[int]]:
-        return (KERNEL, KERNEL), (1, 1)
+    def _geometry(self) -> Sequence[Sequence[int]]:
+        return (KERNEL, KERNEL), (1, 1), (1, 1)
 
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
         return [convert(value, i16) for value in values]

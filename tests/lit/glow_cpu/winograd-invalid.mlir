@@ -85,19 +85,19 @@
 
 // -----
 
-// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected no pooling with a kernel of [3, 3, 3] and dilations [1, 1, 1]
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected no pooling with a kernel of [3, 3, 3], dilations [1, 1, 1] and strides [1, 1, 1]
 %x, %u, %b = "test.op"() : () -> (tensor<1x1x4x9x9x8xf32>, tensor<36x2x24x8xf32>, tensor<2x8xf32>)
 %r = glow_cpu.winograd_convolution %x, %u, %b tile 4 pool 2 : (tensor<1x1x4x9x9x8xf32>, tensor<36x2x24x8xf32>, tensor<2x8xf32>) -> tensor<1x2x1x3x3x8xf32>
 
 // -----
 
-// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a kernel of one to three sizes, one of them at least 2, found [1, 1]
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a kernel of one to three sizes, one of them above the stride, found a kernel of [1, 1], dilations [1, 1] and strides [1, 1]
 %x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<36x2x8x8xf32>, tensor<2x8xf32>)
 %r = glow_cpu.winograd_convolution %x, %u, %b tile 4 kernel [1, 1] : (tensor<1x1x9x9x8xf32>, tensor<36x2x8x8xf32>, tensor<2x8xf32>) -> tensor<1x2x9x9x8xf32>
 
 // -----
 
-// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected no pooling with a kernel of [3, 1] and dilations [1, 1]
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected no pooling with a kernel of [3, 1], dilations [1, 1] and strides [1, 1]
 %x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<6x2x8x8xf32>, tensor<2x8xf32>)
 %r = glow_cpu.winograd_convolution %x, %u, %b tile 4 pool 2 kernel [3, 1] : (tensor<1x1x9x9x8xf32>, tensor<6x2x8x8xf32>, tensor<2x8xf32>) -> tensor<1x2x3x4x8xf32>
 
@@ -109,7 +109,7 @@
 
 // -----
 
-// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a kernel of 3 x 3 for a filter in parts of bf16, found a kernel of [5, 5] and dilations [1, 1]
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a kernel of 3 x 3 for a filter in parts of bf16, found a kernel of [5, 5], dilations [1, 1] and strides [1, 1]
 %x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<36x1x1x3x8x8x2xbf16>, tensor<1x8xf32>)
 %r = glow_cpu.winograd_convolution %x, %u, %b tile 4 kernel [5, 5] : (tensor<1x1x9x9x8xf32>, tensor<36x1x1x3x8x8x2xbf16>, tensor<1x8xf32>) -> tensor<1x1x5x5x8xf32>
 
@@ -127,7 +127,7 @@
 
 // -----
 
-// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected no pooling with a kernel of [3, 3] and dilations [1, 2]
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected no pooling with a kernel of [3, 3], dilations [1, 2] and strides [1, 1]
 %x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>)
 %r = glow_cpu.winograd_convolution %x, %u, %b tile 4 pool 2 dilations [1, 2] : (tensor<1x1x9x9x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x3x2x8xf32>
 
@@ -136,3 +136,15 @@
 // CHECK: 'glow_cpu.winograd_convolution' op (%r): expected an input of at least 5 x 9, found tensor<1x1x9x8x8xf32>
 %x, %u, %b = "test.op"() : () -> (tensor<1x1x9x8x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>)
 %r = glow_cpu.winograd_convolution %x, %u, %b tile 4 dilations [2, 4] : (tensor<1x1x9x8x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x5x0x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a dilation or a stride along each dimension, found a kernel of [3, 3], dilations [1, 2] and strides [1, 2]
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<54x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 4 dilations [1, 2] strides [1, 2] : (tensor<1x1x9x9x8xf32>, tensor<54x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x7x3x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a transformed filter of shape (25, 1, 8, 8), found tensor<16x1x8x8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 2 strides [2, 2] : (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x4x4x8xf32>

@@ -66,3 +66,25 @@ func.func @slices(%x: tensor<1x1x6x10x10x8xf32>, %u: tensor<36x1x24x8xf32>, %b: 
 // CHECK-LABEL: @slices(
 // CHECK-NEXT:  glow_cpu.winograd_convolution
 // CHECK-NEXT:  glow_cpu.blocked_max_pool
+
+// -----
+
+// Nor along dimensions without tiles, or of dilated filters. Of those with strides, it does.
+func.func @windows(%x: tensor<1x1x14x12x8xf32>, %u: tensor<6x1x8x8xf32>, %v: tensor<36x1x8x8xf32>, %w: tensor<81x1x8x8xf32>, %b: tensor<1x8xf32>)
+    -> (tensor<1x1x6x6x8xf32>, tensor<1x1x5x4x8xf32>, tensor<1x1x3x2x8xf32>) {
+  %0 = glow_cpu.winograd_convolution %x, %u, %b tile 4 kernel [3, 1] : (tensor<1x1x14x12x8xf32>, tensor<6x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x12x12x8xf32>
+  %p = glow_cpu.blocked_max_pool %0 strides [2, 2] kernel [2, 2] : (tensor<1x1x12x12x8xf32>) -> tensor<1x1x6x6x8xf32>
+  %1 = glow_cpu.winograd_convolution %x, %v, %b tile 4 dilations [2, 2] : (tensor<1x1x14x12x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x10x8x8xf32>
+  %q = glow_cpu.blocked_max_pool %1 strides [2, 2] kernel [2, 2] : (tensor<1x1x10x8x8xf32>) -> tensor<1x1x5x4x8xf32>
+  %2 = glow_cpu.winograd_convolution %x, %w, %b tile 4 strides [2, 2] : (tensor<1x1x14x12x8xf32>, tensor<81x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x6x5x8xf32>
+  %r = glow_cpu.blocked_max_pool %2 strides [2, 2] kernel [2, 2] : (tensor<1x1x6x5x8xf32>) -> tensor<1x1x3x2x8xf32>
+  func.return %p, %q, %r : tensor<1x1x6x6x8xf32>, tensor<1x1x5x4x8xf32>, tensor<1x1x3x2x8xf32>
+}
+
+// CHECK-LABEL: @windows(
+// CHECK-NEXT:  glow_cpu.winograd_convolution
+// CHECK-NEXT:  glow_cpu.blocked_max_pool
+// CHECK-NEXT:  glow_cpu.winograd_convolution
+// CHECK-NEXT:  glow_cpu.blocked_max_pool
+// CHECK-NEXT:  glow_cpu.winograd_convolution %x, %w, %b tile 4 pool 2 strides [2, 2]
+// CHECK-NEXT:  func.return

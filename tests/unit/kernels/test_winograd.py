@@ -54,11 +54,12 @@ def program(
     group: int = 1,
     kernel: Sequence[int] = (3, 3),
     dilations: Sequence[int] = (1, 1),
+    strides: Sequence[int] = (1, 1),
 ) -> ModuleOp:
     types = [TensorType(element_type(a.dtype), a.shape) for a in operands]
     block = Block(arg_types=types)
-    window: dict[str, Any] = {"kernel": list(kernel), "dilations": list(dilations)}
-    options = {"pool": pool, "group": group, **window}
+    window = {"kernel": list(kernel), "dilations": list(dilations), "strides": list(strides)}
+    options: dict[str, Any] = {"pool": pool, "group": group, **window}
     node = WinogradConvolutionOp.of(*block.args, tile=tile, **options)
     block.add_ops([node, func.ReturnOp(*node.results)])
     t = FunctionType.from_lists(types, [r.type for r in node.results])
@@ -102,13 +103,15 @@ def test_groups(block: int, threads: int, tile: int, rng: np.random.Generator):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "group", "dilations"),
+    ("kernel", "group", "steps"),
     [
         *[((1, 3, 3), 1, None), ((2, 3, 3), 2, None), ((3, 4, 3), 1, None), ((5, 5), 1, None)],
         *[((7, 4), 1, None), ((5, 3), 2, None), ((3,), 1, None), ((7,), 2, None)],
         *[((1, 3), 1, None), ((4, 1), 2, None), ((2, 1, 3), 1, None), ((3, 1, 1), 2, None)],
         *[((3,), 1, (3,)), ((3, 3), 1, (2, 2)), ((3, 2), 2, (1, 4)), ((5, 3), 1, (2, 3))],
         ((3, 1, 3), 1, (2, 1, 5)),
+        *[((3,), 1, (-2,)), ((3, 3), 1, (-2, -2)), ((4, 5), 2, (-2, -2)), ((3, 3), 1, (-2, 2))],
+        *[((7, 1), 1, (-3, -2)), ((3, 3, 3), 1, (-2, -1, -2))],
     ],
     ids=str,
 )
@@ -119,21 +122,26 @@ def test_all_kernels(
     threads: int,
     kernel: tuple[int, ...],
     group: int,
-    dilations: tuple[int, ...] | None,
+    steps: tuple[int, ...] | None,
     rng: np.random.Generator,
 ):
+    """`steps` are dilations, or strides if they are negative."""
     tile = TILES[kernel[0] % 2]
     inputs, outputs = (group * block * int(n) for n in rng.integers(1, 4, 2))
-    dilations = dilations or (1,) * len(kernel)
+    dilations, strides = np.maximum(steps or 1, 1), np.maximum(-np.array(steps or 1), 1)
+    dilations, strides = (np.broadcast_to(n, len(kernel)).tolist() for n in (dilations, strides))
     counts = [int(n) for n in rng.integers(1, 14, len(kernel))]
-    sizes = [n + (k - 1) * d for n, k, d in zip(counts, kernel, dilations, strict=True)]
+    window = zip(counts, kernel, dilations, strides, strict=True)
+    sizes = [(n - 1) * s + (k - 1) * d + 1 + int(rng.integers(s)) for n, k, d, s in window]
     x = rng.standard_normal((2, inputs - (group == 1), *sizes)).astype(np.float32)
     w = rng.standard_normal((outputs, x.shape[1] // group, *kernel)).astype(np.float32)
     w *= np.sqrt(2 / w[0].size).astype(np.float32)
-    filters = [transform_filter(pack_filter(f, block, block), tile) for f in np.split(w, group)]
+    filters = [
+        transform_filter(pack_filter(f, block, block), tile, strides) for f in np.split(w, group)
+    ]
     (b,) = pack_channels(rng.standard_normal((1, outputs)).astype(np.float32), block)
     operands = [pack_channels(x, block), np.concatenate(filters, 1), b]
-    options: dict[str, Any] = {"kernel": list(kernel), "dilations": list(dilations)}
+    options: dict[str, Any] = {"kernel": kernel, "dilations": dilations, "strides": strides}
     module = program(operands, tile, group=group, **options)
     check_native(module, operands, MACHINES[block], 4e-5, threads=threads)
 

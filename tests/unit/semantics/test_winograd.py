@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp
-from glow.glow_dialects.glow_cpu.winograd import PART_SIZES, TILES, WinogradConvolutionOp
+from glow.glow_dialects.glow_cpu.winograd import MOST_COEFFICIENTS, TILES, WinogradConvolutionOp
 from glow.glow_dialects.operator import Call, with_shape
 from glow.glow_dialects.python_values import Python, to_attribute
 from glow.semantics import evaluate
@@ -120,9 +121,9 @@ def test_textbook_matrices():
 
 
 @pytest.mark.parametrize("tile", TILES)
-@pytest.mark.parametrize("part", PART_SIZES)
-def test_coefficients_of_kernels_are_exact_in_f32(tile: int, part: int):
-    t = winograd_transforms(tile, part)
+@pytest.mark.parametrize("coefficients", range(1, MOST_COEFFICIENTS + 1))
+def test_coefficients_of_kernels_are_exact_in_f32(tile: int, coefficients: int):
+    t = winograd_transforms(tile, coefficients)
     for row in (*t.inputs, *t.outputs):
         assert all(Fraction(float(np.float32(float(c)))) == c for c in row)
 
@@ -162,7 +163,8 @@ def test_same_as_direct_convolution(tile: int, pool: int, seed: int):
     bound = 2e-5 * max(1, np.abs(want).max())
     u = transform_filter(w, tile)
     assert u.dtype == np.float32
-    options = {"group": 1, "kernel": [3, 3], "dilations": [1, 1]}
+    options: dict[str, Any] = {"group": 1, "kernel": [3, 3], "dilations": [1, 1]}
+    options["strides"] = [1, 1]
     found = call(WinogradConvolutionOp, [x, u, b], tile=tile, pool=pool, **options)
     kept = [n // pool * pool for n in (rows, columns)]
     windows = want[:, :, : kept[0], : kept[1]].reshape(
@@ -180,22 +182,25 @@ KERNELS = [
 
 @pytest.mark.parametrize("tile", [2, 4])
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-@pytest.mark.parametrize("is_dilated", [False, True])
-def test_all_kernels(
-    tile: int, kernel: tuple[int, ...], is_dilated: bool, rng: np.random.Generator
-):
+@pytest.mark.parametrize("kind", ["dense", "dilated", "strided"])
+def test_all_kernels(tile: int, kernel: tuple[int, ...], kind: str, rng: np.random.Generator):
     images, inputs, outputs, *counts = (int(n) for n in rng.integers(1, 9, 3 + len(kernel)))
     block = 2 ** int(rng.integers(0, 4))
-    dilations = [int(d) for d in rng.integers(1, 4 if is_dilated else 2, len(kernel))]
-    sizes = [n + (k - 1) * d for n, k, d in zip(counts, kernel, dilations, strict=True)]
+    dilations = [int(d) for d in rng.integers(1, 4 if kind == "dilated" else 2, len(kernel))]
+    strides = [int(s) for s in rng.integers(1, 4 if kind == "strided" else 2, len(kernel))]
+    longest = int(np.argmax(kernel))
+    strides[longest] = min(strides[longest], kernel[longest] - 1)
+    over = rng.integers(0, strides)
+    window = zip(counts, kernel, dilations, strides, over, strict=True)
+    sizes = [int((n - 1) * s + (k - 1) * d + 1 + o) for n, k, d, s, o in window]
     x, w, b = (
         rng.standard_normal(shape).astype(np.float32)
         for shape in ((images, inputs, *sizes), (outputs, inputs, *kernel), (1, outputs))
     )
     x, w = pack_channels(x, block), pack_filter(w, block, block)
     (b,) = pack_channels(b, block)
-    strides, options = [1] * len(kernel), {"dilations": dilations, "group": 1}
-    want = call(BlockedConvolutionOp, [x, w, b], strides=strides, **options)
-    u, options = transform_filter(w, tile), {**options, "pool": 1, "kernel": list(kernel)}
+    options: dict[str, Any] = {"dilations": dilations, "strides": strides, "group": 1}
+    want = call(BlockedConvolutionOp, [x, w, b], **options)
+    u, options = transform_filter(w, tile, strides), {**options, "pool": 1, "kernel": list(kernel)}
     found = call(WinogradConvolutionOp, [x, u, b], tile=tile, **options)
     np.testing.assert_allclose(found, want, rtol=0, atol=4e-5 * max(1, np.abs(want).max()))
