@@ -130,4 +130,4 @@ def test_normalisation_of_a_sum(rng: np.random.Generator):
     assert [kinds[f"glow.{name}"] for name in ("convolution", "add", "mul")] == [1, 0, 0]
     (want,) = ReferenceEvaluator(model).run(None, {"x": x})
     (found,) = compiled.run(None, {"x": x})
-    np.testing.assert_allclose(found, want, rtol=0, atol=2e-5 * np.abs(want).max())
+    np.testing.assert_allclose(found, np.asarray(want), rtol=0, atol=2e-5 * np.abs(want).max())
