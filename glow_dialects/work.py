@@ -209,19 +209,16 @@ def _recurrent(call: Call) -> int:
 @products(WinogradConvolutionOp, DotWinogradConvolutionOp)
 def _winograd(call: Call) -> int:
     """Returns the operations of transformed tiles, without the transforms."""
-    (_, inputs, *_, lanes), (batch, blocks, *sizes, block) = (
-        call.shape(0),
-        shape_of(call.results[0]),
-    )
-    of_floats = issubclass(call.operator, WinogradConvolutionOp)
-    kernel = call.ints("kernel") if of_floats else (KERNEL, KERNEL)
-    pool, group = (call.int("pool"), call.int("group")) if of_floats else (1, 1)
-    dilations = call.ints("dilations") if of_floats else (1, 1)
-    points = batch
-    strides = call.ints("strides") if of_floats else (1, 1)
+    _, inputs, *_, lanes = call.shape(0)
+    batch, blocks, *sizes, block = shape_of(call.results[0])
+    kernel, dilations, strides, pool, group = (KERNEL, KERNEL), (1, 1), (1, 1), 1, 1
+    if issubclass(call.operator, WinogradConvolutionOp):
+        kernel, dilations, strides = map(call.ints, ("kernel", "dilations", "strides"))
+        pool, group = call.int("pool"), call.int("group")
     axes = axes_of(call.int("tile"), kernel, strides)
-    for count, axis, d in zip(sizes, axes, dilations, strict=True):
-        points *= axis.side * axis.tiles(count * pool, d)
+    points = batch
+    for count, axis, dilation in zip(sizes, axes, dilations, strict=True):
+        points *= axis.side * axis.tiles(count * pool, dilation)
     return points * inputs * lanes * blocks * block * kernel_parts(axes) // group
 
 

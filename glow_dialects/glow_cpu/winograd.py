@@ -40,13 +40,14 @@ class WinogradConvolutionOp(Node):
     An input may have one to three spatial dimensions [N, C / b, *spatial, b], with a size of the
     `kernel` for each. At most two of them are transformed, those that save the most
     multiplications. Along them, tiles have `tile` outputs, the kernel is cut into parts of three or
-    two elements, and the filter has tile + 2 or tile + 1 elements. Along others, tiles have one
+    two elements, and the filter has tile + 2 or tile + 1. Along others, tiles have one
     output, and each element of the kernel is a part (`axes_of`). If there are such, nothing is
     pooled. The P parts are further input channels: the filter [(tile + 2)^2, O / b, P * C, b] has
     all channels of the first part, then those of the next. With `dilations` d, elements of the
     kernel are d elements of the input apart: each d-th output, from one of the first d on, is an
-    image of its own for tiles, and nothing is pooled. With `strides` s, parts may have up to 3 * s
-    elements: each s-th input, from one of the first s on, has a transform of its own.
+    image of its own for tiles, and nothing is pooled. With `strides` s, parts have s + 1
+    to 3 * s elements: each s-th input, from one of the first s on, has a transform of its own, and
+    the filter has as many elements as a tile has inputs.
 
     `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
     tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
@@ -123,7 +124,7 @@ class WinogradConvolutionOp(Node):
             raise call.fail(f"expected no pooling with {found}")
         if any(min(pair) > 1 for pair in zip(dilations, strides, strict=True)):
             raise call.fail(f"expected a dilation or a stride along each dimension, found {found}")
-        if has_parts(call) and not is_simple(kernel, dilations, strides):
+        if has_parts(call) and not is_3x3(kernel, dilations, strides):
             raise call.fail(
                 f"expected a kernel of 3 x 3 for a filter in parts of bf16, found {found}"
             )
@@ -267,7 +268,7 @@ def may_pool(pool: int, axes: Sequence[Axis], dilations: Sequence[int]) -> bool:
     return pool == 1 or (max(dilations) == 1 and not any(axis.tile % pool for axis in axes))
 
 
-def is_simple(kernel: Sequence[int], dilations: Sequence[int], strides: Sequence[int]) -> bool:
+def is_3x3(kernel: Sequence[int], dilations: Sequence[int], strides: Sequence[int]) -> bool:
     """Returns whether a window has 3 x 3 neighbouring elements, and moves by one."""
     return tuple(kernel) == (KERNEL, KERNEL) and {*dilations, *strides} == {1}
 

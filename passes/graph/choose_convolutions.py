@@ -45,7 +45,7 @@ from ...glow_dialects.glow_cpu.winograd import (
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
     axes_of,
-    is_simple,
+    is_3x3,
     kernel_parts,
 )
 from ...glow_dialects.machine import MachineDescription
@@ -86,6 +86,7 @@ class Layer:
         return Layer(images, *channels, tuple(counts), node.group.value.data, *window)
 
     def axes(self, tile: int) -> Sequence[Axis]:
+        """Returns how Winograd convolution with tiles of a size cuts each dimension."""
         return axes_of(tile, self.kernel, self.strides)
 
 
@@ -129,7 +130,7 @@ def best_way(layer: Layer, forced: bool, filters: Filters) -> Winograd | None:
     None if the definition is faster still.
     """
     window = layer.kernel, layer.dilations, layer.strides
-    has_parts = filters.machine.has_bf16_tiles and layer.group == 1 and is_simple(*window)
+    has_parts = filters.machine.has_bf16_tiles and layer.group == 1 and is_3x3(*window)
     parts = (False, True) if has_parts else (False,)
     ways = [Winograd(tile, p) for tile in TILES for p in parts]
     times: dict[Winograd | None, float] = {w: winograd_cost(layer, w, filters) for w in ways}
