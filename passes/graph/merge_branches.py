@@ -13,7 +13,7 @@ A window that covers all has to have no more elements than theirs together: 3 x 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import gcd, prod
@@ -86,21 +86,11 @@ class _Sum:
     """The terms of a sum, and the convolutions among them."""
 
     def __init__(self, root: AddOp):
-        self.root = root
-        self.terms: list[SSAValue] = []
-        self._visit(root.result)
+        self.terms = list(_terms(root))
         self.kinds: dict[Hashable, list[_Branch]] = {}
         for value in self.terms:
             if branch := _Branch.of(value):
                 self.kinds.setdefault(branch.kind, []).append(branch)
-
-    def _visit(self, value: SSAValue) -> None:
-        node = value.owner
-        if isinstance(node, AddOp) and (node is self.root or value.has_one_use()):
-            self._visit(node.lhs)
-            self._visit(node.rhs)
-        else:
-            self.terms.append(value)
 
     def merged(self, build: Build) -> SSAValue | None:
         """Returns the sum with fewer terms; None if there is nothing to merge."""
@@ -138,6 +128,18 @@ class _Sum:
             for step in steps
             if step.input is branch.node.input and step.map.is_finite
         }
+
+
+def _terms(root: AddOp) -> Iterator[SSAValue]:
+    """Yields the terms of a sum, from left to right."""
+    pending = [root.rhs, root.lhs]
+    while pending:
+        value = pending.pop()
+        node = value.owner
+        if isinstance(node, AddOp) and value.has_one_use():
+            pending += [node.rhs, node.lhs]
+        else:
+            yield value
 
 
 def _is_elementwise(branch: _Branch) -> bool:

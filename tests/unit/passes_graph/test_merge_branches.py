@@ -8,6 +8,7 @@ import glow
 import numpy as np
 import onnx
 import pytest
+from glow.glow_dialects.glow.activation import ReluOp
 from glow.glow_dialects.glow.arithmetic import AddOp, MulOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.passes.graph.rewriting import Build
@@ -76,6 +77,15 @@ def test_all_kinds_of_branches(group: int, rng: np.random.Generator):
     module = graph.sum(*terms)
     check(graph, module, 1)
     assert count(module)["glow.add"] == count(module)["glow.mul"] == 0
+
+
+def test_long_sum(rng: np.random.Generator):
+    """A sum may be deeper than calls can be nested."""
+    graph = Graph((5,), 1, rng)
+    window: dict[str, Any] = {"pads": [0, 0], "dilations": [1]}
+    others = [graph.build(ReluOp, graph.block.args[0]) for _ in range(1500)]
+    module = graph.sum(graph.branch([1], **window), *others, graph.branch([1], **window))
+    check(graph, module, 1)
 
 
 along = st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(0, 3), st.integers(0, 3))
