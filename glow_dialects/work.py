@@ -41,11 +41,12 @@ from .glow.transposed import TransposedConvolutionOp
 from .glow_cpu.dot import DotConvolutionOp
 from .glow_cpu.sparse import SparseVectorMatMulOp
 from .glow_cpu.winograd import (
-    KERNEL,
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
-    axes_of,
+    axes_of_call,
     kernel_parts,
+    tile_elements,
+    window_of,
 )
 from .operator import Call, element_of, shape_of
 from .scalar import Expr
@@ -211,14 +212,12 @@ def _winograd(call: Call) -> int:
     """Returns the operations of transformed tiles, without the transforms."""
     _, inputs, *_, lanes = call.shape(0)
     batch, blocks, *sizes, block = shape_of(call.results[0])
-    kernel, dilations, strides, pool, group = (KERNEL, KERNEL), (1, 1), (1, 1), 1, 1
-    if issubclass(call.operator, WinogradConvolutionOp):
-        kernel, dilations, strides = map(call.ints, ("kernel", "dilations", "strides"))
-        pool, group = call.int("pool"), call.int("group")
-    axes = axes_of(call.int("tile"), kernel, strides)
-    points = batch
+    of_floats = issubclass(call.operator, WinogradConvolutionOp)
+    pool, group = (call.int("pool"), call.int("group")) if of_floats else (1, 1)
+    axes, (_, dilations, _) = axes_of_call(call), window_of(call)
+    points = batch * tile_elements(axes)
     for count, axis, dilation in zip(sizes, axes, dilations, strict=True):
-        points *= axis.side * axis.tiles(count * pool, dilation)
+        points *= axis.tiles(count * pool, dilation)
     return points * inputs * lanes * blocks * block * kernel_parts(axes) // group
 
 

@@ -20,7 +20,9 @@ from ..glow_dialects.glow_cpu.winograd import (
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
     axes_of,
+    axes_of_call,
     has_parts,
+    window_of,
 )
 from ..glow_dialects.operator import Call, element_of, shape_of
 from .arrays import numpy_dtype
@@ -127,28 +129,25 @@ def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray
     if has_parts(call):
         u = _sum_of_parts(u, x.shape[1] * x.shape[-1])
     batch, outputs, *counts, width = shape_of(call.results[0])
-    pool = call.int("pool")
-    if pool == 1:
-        y = np.empty((batch, outputs, width, *counts))
-        for first in product(*map(range, map(min, call.ints("dilations"), counts))):
-            phase = [slice(n, None, d) for n, d in zip(first, call.ints("dilations"), strict=True)]
-            image = x[(slice(None), slice(None), *phase)]
-            y[(..., *phase)] = _by_groups(call, image, u)
-    else:
-        y = _by_groups(call, x, u)
+    pool, (_, dilations, _) = call.int("pool"), window_of(call)
+    # what is left over at the end is not pooled
+    y = np.empty((batch, outputs, width, *(n * pool for n in counts)))
+    for first in product(*map(range, map(min, dilations, y.shape[3:]))):
+        phase = [slice(n, None, d) for n, d in zip(first, dilations, strict=True)]
+        part = y[(..., *phase)]
+        image = x[(slice(None), slice(None), *phase)]
+        part[...] = _by_groups(call, image, u)[(..., *map(slice, part.shape[3:]))]
     y += b.reshape(*b.shape, *[1] * len(counts))
     if pool > 1:
         rows, columns = counts
-        y = y[..., : rows * pool, : columns * pool]
         y = y.reshape(-1, outputs, width, rows, pool, columns, pool).max((4, 6))
     return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))
 
 
 def _by_groups(call: Call, x: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Returns the convolution without dilations, bias and pooling, as `_convolved` does."""
-    group, kernel = call.int("group"), call.ints("kernel")
-    axes = axes_of(call.int("tile"), kernel, call.ints("strides"))
-    images = [_windows(axes, kernel, part) for part in np.split(x, group, 1)]
+    group, axes = call.int("group"), axes_of_call(call)
+    images = [_windows(axes, call.ints("kernel"), part) for part in np.split(x, group, 1)]
     parts = zip(images, np.split(u, group, 1), strict=True)
     transforms = list(map(_transforms, axes))
     return np.concatenate([_convolved(axes, transforms, v, w) for v, w in parts], 1)
@@ -172,8 +171,8 @@ def dot_winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.nda
     t = integer_transforms(m)
     planes, outputs, _, _, width, _ = u.shape
     filters = u.transpose(0, 1, 2, 3, 5, 4).reshape(planes, outputs, -1, width)
-    axes = axes_of(m, (KERNEL, KERNEL))
-    y = np.rint(_convolved(axes, (t, t), x, filters) / t.divisor**2).astype(np.int64)
+    y = _convolved(axes_of_call(call), (t, t), x, filters)
+    y = np.rint(y / t.divisor**2).astype(np.int64)
     return np.moveaxis(y + b[:, :, None, None], 2, -1).astype(np.int32)
 
 

@@ -40,14 +40,14 @@ class WinogradConvolutionOp(Node):
     An input may have one to three spatial dimensions [N, C / b, *spatial, b], with a size of the
     `kernel` for each. At most two of them are transformed, those that save the most
     multiplications. Along them, tiles have `tile` outputs, the kernel is cut into parts of three or
-    two elements, and the filter has tile + 2 or tile + 1. Along others, tiles have one
-    output, and each element of the kernel is a part (`axes_of`). If there are such, nothing is
-    pooled. The P parts are further input channels: the filter [(tile + 2)^2, O / b, P * C, b] has
-    all channels of the first part, then those of the next. With `dilations` d, elements of the
-    kernel are d elements of the input apart: each d-th output, from one of the first d on, is an
-    image of its own for tiles, and nothing is pooled. With `strides` s, parts have s + 1
-    to 3 * s elements: each s-th input, from one of the first s on, has a transform of its own, and
-    the filter has as many elements as a tile has inputs.
+    two elements, and the filter has tile + 2 or tile + 1. Along others, tiles have one output, and
+    each element of the kernel is a part (`axes_of`). If there are such, nothing is pooled. The P
+    parts are further input channels: the filter [(tile + 2)^2, O / b, P * C, b] has all channels of
+    the first part, then those of the next. With `dilations` d, elements of the kernel are d
+    elements of the input apart: each d-th output, from one of the first d on, is an image of its
+    own for tiles, and nothing is pooled. With `strides` s, parts have s + 1 to 3 * s elements: each
+    s-th input, from one of the first s on, has a transform of its own, and the filter has as many
+    elements as a tile has inputs.
 
     `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
     tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
@@ -110,17 +110,17 @@ class WinogradConvolutionOp(Node):
                 f"found input {call.operands[0]}, filter {call.operands[1]} and bias "
                 f"{call.operands[2]}"
             )
-        dilations, strides = call.ints("dilations"), call.ints("strides")
+        _, dilations, strides = window_of(call)
         found = (
             f"a kernel of {list(kernel)}, dilations {list(dilations)} and strides {list(strides)}"
         )
-        axes = axes_of(tile, kernel, strides)
+        axes = axes_of_call(call)
         if len(axes) > MOST_AXES or all(axis.tile == 1 for axis in axes):
             raise call.fail(
                 f"expected a kernel of one to three sizes, one of them above the stride, found "
                 f"{found}"
             )
-        if not may_pool(pool, axes, dilations):
+        if not may_pool(pool, call):
             raise call.fail(f"expected no pooling with {found}")
         if any(min(pair) > 1 for pair in zip(dilations, strides, strict=True)):
             raise call.fail(f"expected a dilation or a stride along each dimension, found {found}")
@@ -128,8 +128,7 @@ class WinogradConvolutionOp(Node):
             raise call.fail(
                 f"expected a kernel of 3 x 3 for a filter in parts of bf16, found {found}"
             )
-        elements = prod(axis.side for axis in axes)
-        _expect_filter(call, elements, kernel_parts(axes) * inputs // group, lanes)
+        _expect_filter(call, tile_elements(axes), kernel_parts(axes) * inputs // group, lanes)
         reach = [(size - 1) * d for size, d in zip(kernel, dilations, strict=True)]
         least = [n + 1 + (pool - 1) * s for n, s in zip(reach, strides, strict=True)]
         if any(n < k for n, k in zip(sizes, least, strict=True)):
@@ -248,6 +247,19 @@ def axes_of(
     return [cut[n] if n in best else _whole(*sizes[n]) for n in range(len(kernel))]
 
 
+def window_of(call: Call) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+    """Returns the kernel, the dilations and the strides of a Winograd convolution."""
+    if issubclass(call.operator, DotWinogradConvolutionOp):
+        return (KERNEL, KERNEL), (1, 1), (1, 1)
+    return call.ints("kernel"), call.ints("dilations"), call.ints("strides")
+
+
+def axes_of_call(call: Call) -> Sequence[Axis]:
+    """Returns how a Winograd convolution cuts each dimension."""
+    kernel, _, strides = window_of(call)
+    return axes_of(call.int("tile"), kernel, strides)
+
+
 def _fewest(tile: int, size: int, stride: int) -> Axis:
     """Returns the parts of a kernel that take the fewest multiplications, or single elements."""
     parts = range(min(size, MOST_COEFFICIENTS * stride), stride, -1)
@@ -263,9 +275,11 @@ def _whole(size: int, stride: int) -> Axis:
     return Axis(1, 1, range(size), stride)
 
 
-def may_pool(pool: int, axes: Sequence[Axis], dilations: Sequence[int]) -> bool:
+def may_pool(pool: int, call: Call) -> bool:
     """Returns whether tiles have whole windows of `pool` outputs along each dimension."""
-    return pool == 1 or (max(dilations) == 1 and not any(axis.tile % pool for axis in axes))
+    _, dilations, _ = window_of(call)
+    has_windows = all(axis.tile % pool == 0 for axis in axes_of_call(call))
+    return pool == 1 or (max(dilations) == 1 and has_windows)
 
 
 def is_3x3(kernel: Sequence[int], dilations: Sequence[int], strides: Sequence[int]) -> bool:
@@ -276,6 +290,11 @@ def is_3x3(kernel: Sequence[int], dilations: Sequence[int], strides: Sequence[in
 def kernel_parts(axes: Sequence[Axis]) -> int:
     """Returns the number of parts of a kernel."""
     return prod(len(axis.offsets) for axis in axes)
+
+
+def tile_elements(axes: Sequence[Axis]) -> int:
+    """Returns the elements of a transformed tile."""
+    return prod(axis.side for axis in axes)
 
 
 def has_parts(call: Call) -> bool:

@@ -47,6 +47,7 @@ from ...glow_dialects.glow_cpu.winograd import (
     axes_of,
     is_3x3,
     kernel_parts,
+    tile_elements,
 )
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
@@ -108,18 +109,18 @@ class Winograd:
 
 def winograd_cost(layer: Layer, way: Winograd, filters: Filters) -> float:
     """Returns the time of Winograd convolution, in the unit of `direct_cost`."""
-    elements, points = _points(layer, way.tile)
-    channels = kernel_parts(layer.axes(way.tile)) * layer.inputs, layer.outputs
+    axes = layer.axes(way.tile)
+    elements, points = _points(layer, axes)
+    channels = kernel_parts(axes) * layer.inputs, layer.outputs
     sizes = layer.images, points, elements, *channels
     if way.parts:
         return costs.winograd_in_parts(*sizes, 2 * PARTS, filters.machine.l2_bytes)
     return costs.winograd_convolution(*sizes, filters, layer.group)
 
 
-def _points(layer: Layer, tile: int) -> tuple[int, int]:
+def _points(layer: Layer, axes: Sequence[Axis]) -> tuple[int, int]:
     """Returns the elements of a transformed tile, and those of all tiles together."""
-    axes = layer.axes(tile)
-    elements = prod(axis.side for axis in axes)
+    elements = tile_elements(axes)
     along = zip(axes, layer.counts, layer.dilations, strict=True)
     return elements, elements * layer.images * prod(axis.tiles(n, d) for axis, n, d in along)
 
@@ -160,17 +161,16 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
     build = Build()
     hint = node.filter.name_hint
     blocks, inputs, *kernel, rows, block = shape_of(node.filter.type)
-    axes = Layer.of(node).axes(way.tile)
+    strides = node.call.ints("strides")
+    axes = axes_of(way.tile, kernel, strides)
     inputs *= kernel_parts(axes)
-    elements = prod(axis.side for axis in axes)
+    elements = tile_elements(axes)
     if way.parts:
         shape = [elements, blocks, -(-inputs // 2), PARTS, rows, block, 2]
         element = bf16
     else:
         shape = [elements, blocks, inputs * rows, block]
         element = f32
-
-    strides = node.call.ints("strides")
 
     def transformed() -> np.ndarray:
         u = transform_filter(read(), way.tile, strides)
@@ -231,7 +231,7 @@ def best_tile_of_bytes(node: DotConvolutionOp, forced: bool) -> int | None:
 
 def bytes_cost(layer: Layer, tile: int) -> float:
     """Returns the time of Winograd convolution of bytes, in the unit of `direct_cost`."""
-    elements, points = _points(layer, tile)
+    elements, points = _points(layer, layer.axes(tile))
     return costs.winograd_of_bytes(layer.images, points, elements, layer.inputs, layer.outputs)
 
 

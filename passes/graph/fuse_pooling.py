@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from ...glow_dialects.glow.activation import ClipOp, ReluOp
 from ...glow_dialects.glow_cpu.blocked import BlockedMaxPoolOp
-from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp, axes_of, may_pool
+from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp, may_pool
 from ...glow_dialects.operator import shape_of
 from ..levels import GRAPH
 from .rewriting import Build, RuleTable, apply_rules
@@ -36,7 +36,7 @@ def pool_of_convolution(node: BlockedMaxPoolOp, build: Build) -> SSAValue | None
     if not isinstance(convolution, WinogradConvolutionOp) or not value.has_one_use():
         return None
     pool = _window(node)
-    if pool is None or convolution.pool.value.data > 1 or not _has_windows(convolution, pool):
+    if pool is None or convolution.pool.value.data > 1 or not may_pool(pool, convolution.call):
         return None
     if [n // pool for n in shape_of(value.type)[2:4]] != list(shape_of(node.result.type)[2:4]):
         return None
@@ -44,13 +44,6 @@ def pool_of_convolution(node: BlockedMaxPoolOp, build: Build) -> SSAValue | None
     for step in reversed(between):
         result = build.like(step, result)
     return result
-
-
-def _has_windows(node: WinogradConvolutionOp, pool: int) -> bool:
-    """Returns whether each tile has whole windows."""
-    call = node.call
-    axes = axes_of(call.int("tile"), call.ints("kernel"), call.ints("strides"))
-    return may_pool(pool, axes, call.ints("dilations"))
 
 
 def _window(node: BlockedMaxPoolOp) -> int | None:

@@ -96,18 +96,18 @@ class _Sum:
         """Returns the sum with fewer terms; None if there is nothing to merge."""
         merged: list[SSAValue] = []
         for branches in self.kinds.values():
-            together = _together(branches)
+            together, window = _together(branches)
             scaled = self._scaled_inputs(together[0])
             gone = [*(branch.node.result for branch in together), *scaled]
             # a sum of one convolution and its input costs next to nothing, and is exact
-            if len(gone) < 2 or (geometry := _geometry(together)) is None:
+            if len(gone) < 2 or (pads := _pads(together[0].node, window)) is None:
                 continue
             maps = list(scaled.values())
             if _is_elementwise(together[0]):
                 inputs = [term for term in self.terms if term is together[0].node.input]
                 maps += map(_identity, inputs)
                 gone += inputs
-            merged.append(_one(together, maps, geometry, build))
+            merged.append(_one(together, maps, window, pads, build))
             self.terms = [term for term in self.terms if term not in gone]
         if not merged:
             return None
@@ -154,8 +154,10 @@ def _identity(value: SSAValue) -> ChannelAffine:
     return ChannelAffine(np.ones(channels), np.zeros(channels))
 
 
-def _together(branches: Sequence[_Branch]) -> list[_Branch]:
-    """Returns branches that are no more work in one window, from the largest one on."""
+def _together(branches: Sequence[_Branch]) -> tuple[list[_Branch], Window]:
+    """
+    Returns branches that are no more work in one window, from the largest one on, and that window.
+    """
     largest, *others = sorted(branches, key=lambda branch: -_elements(branch.window))
     chosen, window = [largest], largest.window
     for branch in others:
@@ -163,7 +165,7 @@ def _together(branches: Sequence[_Branch]) -> list[_Branch]:
         if _elements(covering) <= _elements(window) + _elements(branch.window):
             chosen.append(branch)
             window = covering
-    return chosen
+    return chosen, window
 
 
 def _elements(window: Window) -> int:
@@ -177,19 +179,11 @@ def _cover(a: range, b: range) -> range:
     return range(min(a[0], b[0]), max(a[-1], b[-1]) + 1, step)
 
 
-@dataclass(frozen=True)
-class _Geometry:
-    """The window of a merged convolution, and the padding it needs."""
-
-    window: Window
-    pads: Sequence[int]
-
-
-def _geometry(branches: Sequence[_Branch]) -> _Geometry | None:
-    """Returns the window of all branches; None if its results would be more than theirs."""
-    node = branches[0].node
-    windows = zip(*(branch.window for branch in branches), strict=True)
-    window = tuple(reduce(_cover, along) for along in windows)
+def _pads(node: ConvolutionOp, window: Window) -> Sequence[int] | None:
+    """
+    Returns the padding that a window needs for the results of a convolution; None if there would be
+    more of them.
+    """
     sizes, counts = shape_of(node.input.type)[2:], shape_of(node.result.type)[2:]
     high: list[int] = []
     for along, stride, size, count in zip(
@@ -198,17 +192,18 @@ def _geometry(branches: Sequence[_Branch]) -> _Geometry | None:
         high.append(max(0, (count - 1) * stride + along[-1] - (size - 1)))
         if (size + high[-1] - 1 - along[-1]) // stride + 1 != count:
             return None
-    return _Geometry(window, [*(-along[0] for along in window), *high])
+    return [*(-along[0] for along in window), *high]
 
 
 def _one(
     branches: Sequence[_Branch],
     scales: Sequence[ChannelAffine],
-    geometry: _Geometry,
+    window: Window,
+    pads: Sequence[int],
     build: Build,
 ) -> SSAValue:
-    """Returns one convolution for all branches, and for maps of their input."""
-    node, window = branches[0].node, geometry.window
+    """Returns one convolution in a window for all branches, and for maps of their input."""
+    node = branches[0].node
     outputs, inputs = shape_of(node.filter.type)[:2]
     shape = [outputs, inputs, *map(len, window)]
     element = element_of(node.filter.type)
@@ -232,7 +227,7 @@ def _one(
         build.constant(bias.astype(numpy_dtype(element)), node.bias.name_hint or "bias"),
         strides=node.strides,
         dilations=[along.step for along in window],
-        pads=geometry.pads,
+        pads=pads,
         group=node.group,
     )
 

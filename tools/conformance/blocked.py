@@ -12,7 +12,12 @@ from ...glow_dialects.glow_cpu.blocked import (
     PackChannelsOp,
     UnpackChannelsOp,
 )
-from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp, axes_of, kernel_parts
+from ...glow_dialects.glow_cpu.winograd import (
+    WinogradConvolutionOp,
+    axes_of,
+    kernel_parts,
+    tile_elements,
+)
 from .cases import FLOATS, Case, Draw, Row, cases
 from .products import SUMMED, scaled
 from .windows import BLOCKS
@@ -112,7 +117,7 @@ def _winograd(
     channels = kernel_parts(axes) * shape[1] * shape[-1] // group
     return draw.case(
         shape,
-        (prod(axis.side for axis in axes), 3 * group, channels, shape[-1]),
+        (tile_elements(axes), 3 * group, channels, shape[-1]),
         (3 * group, shape[-1]),
         tile=tile,
         group=group,

@@ -22,13 +22,14 @@ from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_cpu.winograd import (
-    KERNEL,
     PARTS,
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
-    axes_of,
+    axes_of_call,
     has_parts,
     kernel_parts,
+    tile_elements,
+    window_of,
 )
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
@@ -93,13 +94,12 @@ class _Winograd:
     ):
         """`transforms` returns the matrices for tiles and parts of some sizes, and a stride."""
         self.k, self.pool, self.group = k, pool, group
-        kernel, dilations, strides = self._geometry()
-        axes = axes_of(k.call.int("tile"), kernel, strides)
-        self.image = Image(k.result.shape[0], axes, dilations)
+        _, dilations, _ = window_of(k.call)
+        self.image = Image(k.result.shape[0], axes_of_call(k.call), dilations)
         self.axes = self.image.axes
         self.transforms = [transforms(axis.tile, axis.part, axis.stride) for axis in self.axes]
         self.sides = [axis.side for axis in self.axes]
-        self.planes = prod(self.sides)
+        self.planes = tile_elements(self.axes)
         self.parts = kernel_parts(self.axes)
         self.x, self.filters, self.bias = k.operands
         self.element = k.element
@@ -137,10 +137,6 @@ class _Winograd:
         stride = plane_stride(dense.shape[0] * dense.strides[0], element_bytes(element))
         whole = self.k.scratch((self.planes * stride,), element)
         return View(whole.buffer, (self.planes, *shape), (stride, *dense.strides))
-
-    def _geometry(self) -> Sequence[Sequence[int]]:
-        """Returns the sizes of the kernel, its dilations and its strides."""
-        return [self.k.call.ints(name) for name in ("kernel", "dilations", "strides")]
 
     def run(self) -> None:
         nested(self.k, [self.image.number], self._image)
@@ -349,9 +345,6 @@ class _WinogradOfBytes(_Winograd):
     """A Winograd convolution of bytes, whose transforms are words of 16 bits."""
 
     factor = i16
-
-    def _geometry(self) -> Sequence[Sequence[int]]:
-        return (KERNEL, KERNEL), (1, 1), (1, 1)
 
     def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
         return [convert(value, i16) for value in values]
