@@ -128,7 +128,7 @@ def test_weights_of_another_process_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "in.mlir"
-    path.write_text('%w = glow.constant #glow.blob<"memory:of_another_process#0", 0, 80> : tensor<20xf32>\n')
+    path.write_text('%w = glow.constant #glow.blob<"memory:elsewhere#0", 0, 80> : tensor<20xf32>\n')
     assert main([str(path), "--weights-out", str(tmp_path / "w.safetensors")]) == 1
     assert "exist only in the process that made them" in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["in.mlir"], "no partial file is left"
