@@ -18,7 +18,6 @@ coefficients of a filter tell whether its outputs stay within the range of that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -38,14 +37,11 @@ from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_i
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ...glow_dialects.glow_cpu.winograd import (
     KERNEL,
-    MOST_AXES,
     PARTS,
     TILES,
-    Axis,
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
     axes_of,
-    is_3x3,
     kernel_parts,
     tile_elements,
 )
@@ -56,6 +52,7 @@ from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.cook_toom import integer_transforms
 from ...semantics.winograd import filter_in_parts, transform_dot_filter, transform_filter
 from ..levels import GRAPH
+from .convolution_times import Layer, Winograd, best_way, bytes_cost
 from .patch_products import has_patches, patch_product, repays_patches
 from .rewriting import Build, erase_if_dead, replace_node, tensor_nodes
 
@@ -63,91 +60,22 @@ DIRECT, WINOGRAD, PRODUCT, AUTO = "direct", "winograd", "product", "auto"
 ALGORITHMS = (AUTO, DIRECT, WINOGRAD, PRODUCT)
 
 
-@dataclass(frozen=True)
-class Layer:
-    """The sizes of a convolution."""
-
-    images: int
-    inputs: int
-    outputs: int
-    counts: tuple[int, ...]
-    """The spatial sizes of the result."""
-    group: int = 1
-    kernel: tuple[int, ...] = (KERNEL, KERNEL)
-    dilations: tuple[int, ...] = (1, 1)
-    strides: tuple[int, ...] = (1, 1)
-
-    @staticmethod
-    def of(node: BlockedConvolutionOp | DotConvolutionOp) -> Layer:
-        images, blocks, *counts, block = shape_of(node.result.type)
-        _, inputs, *_, lanes = shape_of(node.input.type)
-        kernel = shape_of(node.filter.type)[2 : 2 + len(counts)]
-        channels = inputs * lanes, blocks * block
-        window = kernel, node.call.ints("dilations"), node.call.ints("strides")
-        return Layer(images, *channels, tuple(counts), node.group.value.data, *window)
-
-    def axes(self, tile: int) -> Sequence[Axis]:
-        """Returns how Winograd convolution with tiles of a size cuts each dimension."""
-        return axes_of(tile, self.kernel, self.strides)
-
-
-def direct_cost(layer: Layer, filters: Filters) -> float:
-    """Returns the time of direct convolution, in floating-point operations at full speed."""
-    weights = layer.inputs * layer.outputs // layer.group * prod(layer.kernel)
-    return costs.direct_convolution(layer.images, weights, prod(layer.counts), filters)
-
-
-@dataclass(frozen=True)
-class Winograd:
-    """A way to compute a Winograd convolution."""
-
-    tile: int
-    """Rows and columns of outputs of a tile."""
-    parts: bool = False
-    """Whether products are those of parts in bf16."""
-
-
-def winograd_cost(layer: Layer, way: Winograd, filters: Filters) -> float:
-    """Returns the time of Winograd convolution, in the unit of `direct_cost`."""
-    axes = layer.axes(way.tile)
-    elements, points = _points(layer, axes)
-    channels = kernel_parts(axes) * layer.inputs, layer.outputs
-    sizes = layer.images, points, elements, *channels
-    if way.parts:
-        return costs.winograd_in_parts(*sizes, 2 * PARTS, filters.machine.l2_bytes)
-    return costs.winograd_convolution(*sizes, filters, layer.group)
-
-
-def _points(layer: Layer, axes: Sequence[Axis]) -> tuple[int, int]:
-    """Returns the elements of a transformed tile, and those of all tiles together."""
-    elements = tile_elements(axes)
-    along = zip(axes, layer.counts, layer.dilations, strict=True)
-    return elements, elements * layer.images * prod(axis.tiles(n, d) for axis, n, d in along)
-
-
-def best_way(layer: Layer, forced: bool, filters: Filters) -> Winograd | None:
-    """
-    Returns the fastest Winograd convolution, with tile registers for bf16 also of those in parts;
-    None if the definition is faster still.
-    """
-    window = layer.kernel, layer.dilations, layer.strides
-    has_parts = filters.machine.has_bf16_tiles and layer.group == 1 and is_3x3(*window)
-    parts = (False, True) if has_parts else (False,)
-    ways = [Winograd(tile, p) for tile in TILES for p in parts]
-    times: dict[Winograd | None, float] = {w: winograd_cost(layer, w, filters) for w in ways}
-    if not forced:
-        times[None] = direct_cost(layer, filters)
-    return min(times, key=lambda choice: times[choice])
+def layer_of(node: BlockedConvolutionOp | DotConvolutionOp) -> Layer:
+    """Returns the sizes of a convolution of blocked tensors."""
+    images, blocks, *counts, block = shape_of(node.result.type)
+    _, inputs, *_, lanes = shape_of(node.input.type)
+    kernel = shape_of(node.filter.type)[2 : 2 + len(counts)]
+    channels = inputs * lanes, blocks * block
+    window = kernel, node.call.ints("dilations"), node.call.ints("strides")
+    return Layer(images, *channels, tuple(counts), node.group.value.data, *window)
 
 
 def applies(node: BlockedConvolutionOp) -> bool:
     """Returns whether Winograd convolution computes the same."""
-    call, kernel = node.call, shape_of(node.filter.type)[2:-2]
+    call = node.call
     return (
-        all(1 in pair for pair in zip(call.ints("strides"), call.ints("dilations"), strict=True))
-        and is_blocked_input(call)
-        and len(kernel) <= MOST_AXES
-        and any(axis.tile > 1 for tile in TILES for axis in Layer.of(node).axes(tile))
+        is_blocked_input(call)
+        and layer_of(node).has_winograd
         and 0 not in shape_of(node.result.type)
         and element_of(node.input.type) == f32
         and isinstance(node.filter.owner, ConstantOp)
@@ -217,7 +145,7 @@ def best_tile_of_bytes(node: DotConvolutionOp, forced: bool) -> int | None:
     Returns the size of tiles of the fastest Winograd convolution that is exact; None if there is
     none, or the definition is faster still.
     """
-    layer = Layer.of(node)
+    layer = layer_of(node)
     times: dict[int | None, float] = {t: bytes_cost(layer, t) for t in TILES}
     if not forced:
         weights = layer.inputs * layer.outputs * KERNEL**2
@@ -227,12 +155,6 @@ def best_tile_of_bytes(node: DotConvolutionOp, forced: bool) -> int | None:
         if tile is None or _is_exact(node, tile):
             return tile
     return None
-
-
-def bytes_cost(layer: Layer, tile: int) -> float:
-    """Returns the time of Winograd convolution of bytes, in the unit of `direct_cost`."""
-    elements, points = _points(layer, layer.axes(tile))
-    return costs.winograd_of_bytes(layer.images, points, elements, layer.inputs, layer.outputs)
 
 
 def _is_exact(node: DotConvolutionOp, tile: int) -> bool:
@@ -307,7 +229,7 @@ class ChooseConvolutionsPass(ModulePass):
 
     def _choose_blocked(self, node: BlockedConvolutionOp, filters: Filters) -> None:
         if self.algorithm in (AUTO, WINOGRAD) and applies(node):
-            way = best_way(Layer.of(node), self.algorithm == WINOGRAD, filters)
+            way = best_way(layer_of(node), self.algorithm == WINOGRAD, filters)
             if way is not None:
                 rewrite(node, way)
 

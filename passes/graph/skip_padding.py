@@ -6,8 +6,9 @@ the 3 x 3 offsets of a filter with dilation 12 on an image of 14 x 14, as DeepLa
 al. 2017, "Rethinking atrous convolution for semantic image segmentation"), 100 of 196 windows read
 one pixel. Along each dimension, windows fall into bands: the windows of a band read the image with
 the same offsets. Each combination of bands becomes a convolution of a part of the image by a part
-of the filter, without padding, if a cost model says that this is faster. An offset that reads
-nothing but padding is left out in any case.
+of the filter, without padding, if a cost model says that this is faster: each takes as long as the
+fastest of the algorithms that are chosen later. An offset that reads nothing but padding is left
+out in any case.
 """
 
 from __future__ import annotations
@@ -15,20 +16,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
-from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ...glow_dialects import costs
 from ...glow_dialects.costs import Filters
+from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.shape import ConcatOp, SliceOp
-from ...glow_dialects.operator import shape_of
+from ...glow_dialects.operator import element_of, shape_of
 from ..levels import GRAPH
+from .convolution_times import Layer, least_time
+from .layouts.convolutions import FEW_CHANNELS
 from .rewriting import Build, erase_if_dead, has_symbols, replace_node, tensor_nodes
 
 _LEAST_GAIN = 1.2
@@ -95,29 +97,31 @@ def _axes(node: ConvolutionOp) -> list[_Axis]:
     return [_Axis(*numbers) for numbers in zip(*lists, *steps, counts, strict=True)]
 
 
-def _cost(node: ConvolutionOp, axes: Sequence[Sequence[_Band]], reading: Filters) -> float:
-    """Returns the time of the convolutions for all combinations of bands."""
-    images = shape_of(node.result.type)[0]
-    outputs, inputs, *_ = shape_of(node.filter.type)
-    return sum(
-        costs.direct_convolution(
-            images,
-            outputs * inputs * prod(len(band.offsets) for band in part),
-            prod(len(band.windows) for band in part),
-            reading,
-        )
-        for part in product(*axes)
+def _layer(node: ConvolutionOp, axes: Sequence[_Axis], bands: Sequence[_Band]) -> Layer:
+    """Returns the sizes of the convolution of one band of each dimension."""
+    images, outputs, *_ = shape_of(node.result.type)
+    return Layer(
+        *(images, shape_of(node.input.type)[1], outputs),
+        tuple(len(band.windows) for band in bands),
+        node.group.value.data,
+        tuple(len(band.offsets) for band in bands),
+        tuple(_dilation(axis, band) for axis, band in zip(axes, bands, strict=True)),
+        tuple(axis.stride for axis in axes),
     )
 
 
-def _planes_of_winograd(axes: Sequence[_Axis]) -> Sequence[int]:
-    """
-    Returns the last two dimensions if Winograd's algorithm, which is chosen later, may compute
-    them: it gains more from whole images.
-    """
-    planes = range(len(axes))[-2:]
-    applies = all(axes[i].kernel >= 3 and axes[i].stride == axes[i].dilation == 1 for i in planes)
-    return planes if len(planes) == 2 and applies else ()
+def _cost(node: ConvolutionOp, axes: Sequence[Sequence[_Band]], reading: Filters) -> float:
+    """Returns the time of the convolutions for all combinations of bands."""
+    winograd = _may_be_winograd(node)
+    geometry = _axes(node)
+    layers = [_layer(node, geometry, bands) for bands in product(*axes)]
+    return sum(least_time(layer, reading, winograd) for layer in layers)
+
+
+def _may_be_winograd(node: ConvolutionOp) -> bool:
+    """Returns whether Winograd's algorithm, which is chosen later, may compute the convolution."""
+    known = isinstance(node.filter.owner, ConstantOp) and element_of(node.input.type) == f32
+    return known and shape_of(node.filter.type)[1] > FEW_CHANNELS
 
 
 def best_bands(node: ConvolutionOp, reading: Filters) -> list[list[_Band]] | None:
@@ -128,17 +132,20 @@ def best_bands(node: ConvolutionOp, reading: Filters) -> list[list[_Band]] | Non
         return None
     together = [[band] for band in whole if band is not None]
     choices: list[list[list[_Band]]] = []
-    whole_planes = _planes_of_winograd(axes)
-    for number, (axis, alone) in enumerate(zip(axes, together, strict=True)):
+    for axis, alone in zip(axes, together, strict=True):
         bands = axis.bands()
         splits = len(bands) > 1 and all(band.offsets for band in bands)
-        splits = splits and number not in whole_planes
         choices.append([alone, bands] if splits else [alone])
     best = min(product(*choices), key=lambda bands: _cost(node, bands, reading))
     if _cost(node, best, reading) * _LEAST_GAIN <= _cost(node, together, reading):
         return list(best)
     trimmed = any(len(a.offsets) < axis.kernel for axis, (a,) in zip(axes, together, strict=True))
     return together if trimmed else None
+
+
+def _dilation(axis: _Axis, band: _Band) -> int:
+    """Returns the dilation of a band: 1 where a single offset is left."""
+    return axis.dilation if len(band.offsets) > 1 else 1
 
 
 def _slice(build: Build, value: SSAValue, ranges: Sequence[range]) -> SSAValue:
@@ -162,7 +169,8 @@ def _part(node: ConvolutionOp, build: Build, bands: Sequence[_Band]) -> SSAValue
     high = [max(0, end - axis.size) for axis, (_, end) in ends]
     x = _slice(build, node.input, inside)
     filters = _slice(build, node.filter, [band.offsets for band in bands])
-    return build.like(node, x, filters, node.bias, pads=[*low, *high])
+    dilations = [_dilation(axis, band) for axis, band in zip(axes, bands, strict=True)]
+    return build.like(*(node, x, filters, node.bias), pads=[*low, *high], dilations=dilations)
 
 
 def _joined(

@@ -10,7 +10,7 @@ import pytest
 from glow.glow_dialects.costs import Filters
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.machine import MachineDescription
-from glow.passes.graph.choose_convolutions import (
+from glow.passes.graph.convolution_times import (
     Layer,
     Winograd,
     best_way,
