@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
@@ -28,12 +29,13 @@ from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.shape import ConcatOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.timings import TIMINGS
 from ..levels import GRAPH
 from .convolution_times import Layer, least_time
 from .layouts.convolutions import FEW_CHANNELS
 from .rewriting import Build, erase_if_dead, has_symbols, replace_node, tensor_nodes
 
-_LEAST_GAIN = 1.2
+_LEAST_GAIN = 1.1
 """The time of the whole convolution relative to that of its parts, from which on it is split."""
 
 
@@ -111,11 +113,18 @@ def _layer(node: ConvolutionOp, axes: Sequence[_Axis], bands: Sequence[_Band]) -
 
 
 def _cost(node: ConvolutionOp, axes: Sequence[Sequence[_Band]], reading: Filters) -> float:
-    """Returns the time of the convolutions for all combinations of bands."""
+    """
+    Returns the time of the convolutions for all combinations of bands. Several read parts of the
+    image, which are copied.
+    """
     winograd = _may_be_winograd(node)
     geometry = _axes(node)
     layers = [_layer(node, geometry, bands) for bands in product(*axes)]
-    return sum(least_time(layer, reading, winograd) for layer in layers)
+    times = sum(least_time(layer, reading, winograd) for layer in layers)
+    if len(layers) == 1:
+        return times
+    copied = sum(4 * layer.images * layer.inputs * prod(layer.counts) for layer in layers)
+    return times + 2 * copied * TIMINGS.l3_flops_per_byte
 
 
 def _may_be_winograd(node: ConvolutionOp) -> bool:
