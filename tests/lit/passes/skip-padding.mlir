@@ -14,20 +14,20 @@ func.func @trimmed(%x: tensor<1x2x4xf32>, %w: tensor<3x2x3xf32>, %b: tensor<3xf3
 // -----
 
 // Few windows need all offsets: bands of windows with the same offsets have convolutions of their own.
-func.func @bands(%x: tensor<1x2x100xf32>, %w: tensor<3x2x3xf32>, %b: tensor<3xf32>) -> tensor<1x3x100xf32> {
-  %y = glow.convolution %x, %w, %b pads [90, 90] dilations [90] : (tensor<1x2x100xf32>, tensor<3x2x3xf32>, tensor<3xf32>) -> tensor<1x3x100xf32>
-  func.return %y : tensor<1x3x100xf32>
+func.func @bands(%x: tensor<1x2x100xf32>, %w: tensor<64x2x3xf32>, %b: tensor<64xf32>) -> tensor<1x64x100xf32> {
+  %y = glow.convolution %x, %w, %b pads [90, 90] dilations [90] : (tensor<1x2x100xf32>, tensor<64x2x3xf32>, tensor<64xf32>) -> tensor<1x64x100xf32>
+  func.return %y : tensor<1x64x100xf32>
 }
 
 // CHECK-LABEL: @bands(
-// CHECK-NEXT:  %[[W0:.*]] = glow.slice %w starts [0, 0, 1] sizes [3, 2, 2] : (tensor<3x2x3xf32>) -> tensor<3x2x2xf32>
-// CHECK-NEXT:  %[[Y0:.*]] = glow.convolution %x, %[[W0]], %b dilations [90] : (tensor<1x2x100xf32>, tensor<3x2x2xf32>, tensor<3xf32>) -> tensor<1x3x10xf32>
+// CHECK-NEXT:  %[[W0:.*]] = glow.slice %w starts [0, 0, 1] sizes [64, 2, 2] : (tensor<64x2x3xf32>) -> tensor<64x2x2xf32>
+// CHECK-NEXT:  %[[Y0:.*]] = glow.convolution %x, %[[W0]], %b dilations [90] : (tensor<1x2x100xf32>, tensor<64x2x2xf32>, tensor<64xf32>) -> tensor<1x64x10xf32>
 // CHECK-NEXT:  %[[X1:.*]] = glow.slice %x starts [0, 0, 10] sizes [1, 2, 80] : (tensor<1x2x100xf32>) -> tensor<1x2x80xf32>
-// CHECK-NEXT:  %[[W1:.*]] = glow.slice %w starts [0, 0, 1] sizes [3, 2, 1] : (tensor<3x2x3xf32>) -> tensor<3x2x1xf32>
-// CHECK-NEXT:  %[[Y1:.*]] = glow.convolution %[[X1]], %[[W1]], %b : (tensor<1x2x80xf32>, tensor<3x2x1xf32>, tensor<3xf32>) -> tensor<1x3x80xf32>
-// CHECK-NEXT:  %[[W2:.*]] = glow.slice %w sizes [3, 2, 2] : (tensor<3x2x3xf32>) -> tensor<3x2x2xf32>
-// CHECK-NEXT:  %[[Y2:.*]] = glow.convolution %x, %[[W2]], %b dilations [90] : (tensor<1x2x100xf32>, tensor<3x2x2xf32>, tensor<3xf32>) -> tensor<1x3x10xf32>
-// CHECK-NEXT:  %{{.*}} = glow.concat %[[Y0]], %[[Y1]], %[[Y2]] axis 2 : (tensor<1x3x10xf32>, tensor<1x3x80xf32>, tensor<1x3x10xf32>) -> tensor<1x3x100xf32>
+// CHECK-NEXT:  %[[W1:.*]] = glow.slice %w starts [0, 0, 1] sizes [64, 2, 1] : (tensor<64x2x3xf32>) -> tensor<64x2x1xf32>
+// CHECK-NEXT:  %[[Y1:.*]] = glow.convolution %[[X1]], %[[W1]], %b : (tensor<1x2x80xf32>, tensor<64x2x1xf32>, tensor<64xf32>) -> tensor<1x64x80xf32>
+// CHECK-NEXT:  %[[W2:.*]] = glow.slice %w sizes [64, 2, 2] : (tensor<64x2x3xf32>) -> tensor<64x2x2xf32>
+// CHECK-NEXT:  %[[Y2:.*]] = glow.convolution %x, %[[W2]], %b dilations [90] : (tensor<1x2x100xf32>, tensor<64x2x2xf32>, tensor<64xf32>) -> tensor<1x64x10xf32>
+// CHECK-NEXT:  %{{.*}} = glow.concat %[[Y0]], %[[Y1]], %[[Y2]] axis 2 : (tensor<1x64x10xf32>, tensor<1x64x80xf32>, tensor<1x64x10xf32>) -> tensor<1x64x100xf32>
 
 // -----
 

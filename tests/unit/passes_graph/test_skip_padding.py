@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
 SIZES = st.integers(1, 40)
-OUTPUTS = 4
+OUTPUTS = 64
 
 
 def network(shape: Sequence[int], kernel: Sequence[int], group: int = 1, **rest: list[int]):
