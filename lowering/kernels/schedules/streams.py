@@ -51,10 +51,11 @@ def stream_distances(
 
 def _lines_ahead(access: Access, schedule: Reduce) -> int:
     """Returns how many lines ahead each of the streams of a tile is prefetched."""
-    streams = prod(
-        n for d, n in schedule.tile.items() if d is not schedule.vector and access.stride(d)
-    )
-    return max(1, TIMINGS.stream_prefetch_bytes // LINE_BYTES // streams)
+    others = {d: n for d, n in schedule.tile.items() if d is not schedule.vector}
+    streams = prod(n for d, n in others.items() if access.stride(d))
+    meets_once = all(n == 1 or access.stride(d) for d, n in others.items())
+    ahead = TIMINGS.stream_prefetch_bytes if meets_once else TIMINGS.prefetch_bytes
+    return max(1, ahead // LINE_BYTES // streams)
 
 
 def _part_of_step(nest: Nest, access: Access, width: int) -> range:

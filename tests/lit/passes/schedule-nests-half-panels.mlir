@@ -3,7 +3,7 @@
 // Seven rows meet one half of a panel after the other. Each step reads a half of a line of weights, which come from
 // far, and prefetches another line.
 
-// CHECK: schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 512}, tile = {i: 7}>
+// CHECK: schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 1024}, tile = {i: 7}>
 
 func.func @main(%x: memref<7x384xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<7x384xf32> {glow.name = "y", glow.qualifier = "out"})
     attributes {glow.arena_size = 0 : i64, glow.weights_size = 589824 : i64} {
