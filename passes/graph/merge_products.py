@@ -25,7 +25,8 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -39,12 +40,21 @@ from ...glow_dialects.glow.narrow_weights import BlockQuantizedMatMulOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...glow_dialects.quant import QuantizedType
+from ...glow_dialects.row_attributes import ROWS
 from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant
 from ...table import Table
 from ..levels import GRAPH
 from ..visited_operation import visit
-from .rewriting import Build, defining_op, erase_if_dead, has_symbols, replace_node, tensor_nodes
+from .rewriting import (
+    Build,
+    attribute_dictionaries,
+    defining_op,
+    erase_if_dead,
+    has_symbols,
+    replace_node,
+    tensor_nodes,
+)
 
 _Axes: TypeAlias = Callable[[Node], Sequence["int | None"]]
 _PRODUCTS: Table[type[Node], _Axes] = Table("axes of columns")
@@ -324,11 +334,26 @@ def merge(products: Sequence[_Product]) -> bool:
     return True
 
 
-def pays(products: Sequence[_Product], lanes: int, threads: int) -> bool:
-    """Returns whether one product is faster than several by enough to matter."""
-    work = sum(p.multiplications for p in products)
+def pays(products: Sequence[_Product], lanes: int, threads: int, most: int = 1) -> bool:
+    """
+    Returns whether one product is faster than several by enough to matter. In a program for any
+    number of rows up to `most`, a single row decides, as many gain or lose nothing.
+    """
+    work = sum(p.multiplications for p in products) // most
     share = costs.merged_share(len(products), work, lanes, threads)
     return len(products) > 1 and share >= TIMINGS.least_merged_share
+
+
+def _most_rows(module: ModuleOp) -> int:
+    """Returns the most rows of a program for any number of them; 1 for others."""
+    for function in module.ops:
+        if not isinstance(function, FuncOp):
+            continue
+        attributes = attribute_dictionaries(function.arg_attrs, len(function.args))
+        for argument, about in zip(function.args, attributes, strict=True):
+            if isinstance(dims := about.get(ROWS), DenseArrayBase):
+                return shape_of(argument.type)[int(dims.get_values()[0])]
+    return 1
 
 
 @dataclass(frozen=True)
@@ -344,7 +369,7 @@ class MergeProductsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
             raise CompileError(f"expected threads of at least 1, found {self.threads}")
-        lanes = machine_of(op).lanes(32)
+        lanes, most = machine_of(op).lanes(32), _most_rows(op)
         found: dict[Hashable, list[_Product]] = {}
         for node in tensor_nodes(op):
             product = _Product.of(node)
@@ -352,5 +377,5 @@ class MergeProductsPass(ModulePass):
                 found.setdefault(product.kind, []).append(product)
         for products in found.values():
             visit(products[0].node)
-            if pays(products, lanes, self.threads):
+            if pays(products, lanes, self.threads, most):
                 merge(products)

@@ -95,3 +95,34 @@ func.func @symbols(%x: tensor<?x4xf32, #glow.dims<n>>) -> tensor<?x?xf32, #glow.
 // CHECK-LABEL: @symbols(
 // CHECK:       %k = glow.matmul %x, %wk
 // CHECK-NEXT:  %v = glow.matmul %x, %wv
+
+// -----
+
+// With many rows, products are alike with and without a merge, and stay apart.
+func.func @main(%x: tensor<4096x256xf32>) -> tensor<4096x512xf32> {
+  %wa = glow.constant dense<0.5> : tensor<256x256xf32>
+  %wb = glow.constant dense<0.25> : tensor<256x256xf32>
+  %a = glow.matmul %x, %wa : (tensor<4096x256xf32>, tensor<256x256xf32>) -> tensor<4096x256xf32>
+  %b = glow.matmul %x, %wb : (tensor<4096x256xf32>, tensor<256x256xf32>) -> tensor<4096x256xf32>
+  %y = glow.concat %b, %a axis 1 : (tensor<4096x256xf32>, tensor<4096x256xf32>) -> tensor<4096x512xf32>
+  func.return %y : tensor<4096x512xf32>
+}
+
+// CHECK-LABEL: @main(
+// CHECK-COUNT-2: glow.matmul
+
+// -----
+
+// A call of a program for any number of rows may have few of them.
+func.func @main(%x: tensor<4096x256xf32> {glow.name = "x", glow.rows = array<i64: 0>}, %n: tensor<i64> {glow.name = "n", glow.row_count}) -> tensor<4096x512xf32> {
+  %wa = glow.constant dense<0.5> : tensor<256x256xf32>
+  %wb = glow.constant dense<0.25> : tensor<256x256xf32>
+  %a = glow.matmul %x, %wa : (tensor<4096x256xf32>, tensor<256x256xf32>) -> tensor<4096x256xf32>
+  %b = glow.matmul %x, %wb : (tensor<4096x256xf32>, tensor<256x256xf32>) -> tensor<4096x256xf32>
+  %y = glow.concat %b, %a axis 1 : (tensor<4096x256xf32>, tensor<4096x256xf32>) -> tensor<4096x512xf32>
+  func.return %y : tensor<4096x512xf32>
+}
+
+// CHECK-LABEL: @main(
+// CHECK:       glow.matmul {{.*}} -> tensor<4096x512xf32>
+// CHECK-NOT:   glow.matmul
