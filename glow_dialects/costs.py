@@ -275,6 +275,24 @@ def direct_convolution(images: int, weights: int, pixels: int, filters: Filters)
     return filters.with_reading(2.0 * images * weights * pixels, images, 4 * weights)
 
 
+def narrow_convolution(outputs: int, vectors: int, timings: Timings = TIMINGS) -> float:
+    """
+    Returns the cycles for a pixel of a convolution whose vectors are input channels: so many
+    vectors meet each output, and their lanes are added.
+    """
+    return outputs * (vectors + timings.narrow_sum_cycles)
+
+
+def unpacked_convolution(
+    outputs: int, vectors: float, moved: int, timings: Timings = TIMINGS
+) -> float:
+    """
+    Returns the cycles for a pixel of a convolution whose vectors are pixels: so many vectors a
+    pixel meet each output. Before that, `moved` vectors a pixel are unpacked or get a border.
+    """
+    return outputs * vectors + moved * timings.moved_vector_cycles
+
+
 def winograd_convolution(
     images: int,
     points: int,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..glow_dialects.glow.convolution import ConvolutionOp
@@ -11,6 +13,7 @@ from ..glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
+    NarrowConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,
     is_blocked_input,
@@ -73,8 +76,14 @@ def _filter(call: Call, w: np.ndarray) -> np.ndarray:
 
 def _convolve(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray, group: int) -> np.ndarray:
     """Returns a plain convolution with a packed result."""
-    element = element_of(call.results[0])
-    batch, blocks, *counts, block = shape_of(call.results[0])
+    _, _, *counts, block = shape_of(call.results[0])
+    return pack_channels(_plain(call, x, w, b, counts, group), block)
+
+
+def _plain(
+    call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray, counts: Sequence[int], group: int = 1
+) -> np.ndarray:
+    """Returns a plain convolution with so many windows."""
     properties = {
         "strides": call.properties["strides"],
         "dilations": call.properties["dilations"],
@@ -82,9 +91,8 @@ def _convolve(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray, group: in
         "group": to_attribute(group),
     }
     operands = tuple(with_shape(call.element(i), a.shape) for i, a in enumerate((x, w, b)))
-    result = with_shape(element, [batch, blocks * block, *counts])
-    plain = Call(ConvolutionOp, operands, (result,), properties)
-    return pack_channels(convolution(plain, x, w, b), block)
+    result = with_shape(element_of(call.results[0]), [x.shape[0], w.shape[0], *counts])
+    return convolution(Call(ConvolutionOp, operands, (result,), properties), x, w, b)
 
 
 @meaning(BlockedConvolutionOp)
@@ -92,6 +100,12 @@ def _convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.
     if is_blocked_input(call):
         x = unpack_channels(x, x.shape[1] * x.shape[-1])
     return _convolve(call, x, _filter(call, w), b.reshape(-1), call.int("group"))
+
+
+@meaning(NarrowConvolutionOp)
+def _narrow_convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+    x, w = (unpack_channels(a, a.shape[1] * a.shape[-1]) for a in (x, w))
+    return _plain(call, x, w, b, shape_of(call.results[0])[2:])
 
 
 @meaning(BlockedDepthwiseConvolutionOp)

@@ -253,6 +253,45 @@ class BlockedDepthwiseConvolutionOp(BlockedConvolution):
         super().check(call)
 
 
+@irdl_op_definition
+class NarrowConvolutionOp(BlockedConvolution):
+    """
+    Convolution of a blocked `input` [N, C / a, *spatial, a] to channels that fill no block, without
+    padding.
+
+    `filter` is [O, C / a, *kernel, a], `bias` [O], and the result is plain: [N, O, *windows]. So
+    vectors are those of input channels, whose lanes are added at the end. 16-bit floats accumulate
+    in f32.
+
+    ```mlir
+    %r = glow_cpu.narrow_convolution %x, %w, %b
+       : (tensor<1x4x58x58x16xf32>, tensor<3x4x3x3x16xf32>, tensor<3xf32>)
+      -> tensor<1x3x56x56xf32>
+    ```
+    """
+
+    name = "glow_cpu.narrow_convolution"
+    KERNEL_AT: ClassVar[int] = 2
+
+    strides = prop_def(PerDimension(1, besides=2))
+    dilations = prop_def(PerDimension(1, besides=2))
+    FORMULA: ClassVar[str] = """
+        result[n, o, w..] = (sum(cb, k.., c)
+            input[n, cb, w.. * strides + k.. * dilations, c] * filter[o, cb, k.., c]) + bias[o]
+        for w.. * strides + k.. * dilations < sizes
+    """
+
+    @classmethod
+    def result_rank(cls, call: Call) -> int:
+        return len(call.ints("strides")) + 2
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        expect_same_element(call)
+        expect_float(call)
+        super().check(call)
+
+
 class BlockedPool(Pool, abc.ABC):
     """The base of pools of blocked tensors: one dimension more is not spatial."""
 

@@ -6,10 +6,11 @@ store whole registers for images of any size. Nodes are visited in order. A dens
 constant filter always works on a blocked input, and so does a depthwise one with a large window.
 Pools, other depthwise convolutions, data-parallel nodes, concatenations, reductions over space,
 slices and pads do so if their input is blocked already; of several operands, all must be, unless
-what uses the result would rather read it blocked. Whatever else uses a blocked value reads it
-unpacked. A value is packed or unpacked at most once, where that is first needed, so that
-`pack(unpack(x))` never comes about; and what is unpacked without spatial extent is only reshaped.
-Filters, biases and other constants are packed at compile time.
+what uses the result would rather read it blocked. A convolution to a few channels, which fill at
+most half of a block, reads a blocked input where that is faster, and has a plain result. Whatever
+else uses a blocked value reads it unpacked. A value is packed or unpacked at most once, where that
+is first needed, so that `pack(unpack(x))` never comes about; and what is unpacked without spatial
+extent is only reshaped. Filters, biases and other constants are packed at compile time.
 
 Where the block does not divide the number of channels, the last block has lanes of no channel.
 Convolutions write zeros there and multiply by zeros what they read, so it must be finite: a node
@@ -34,7 +35,7 @@ from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_cpu.blocked import PackChannelsOp
 from ..levels import GRAPH
 from ..visited_operation import each
-from .layouts import Layouts, block_sizes, demands, rule_of
+from .layouts import Blocked, Layouts, Plain, block_sizes, demands, rule_of
 from .rewriting import tensor_nodes
 
 
@@ -46,11 +47,17 @@ def assign_layouts(block: Block, layouts: Layouts, most: int) -> None:
     for op in each(list(block.ops)):
         layouts.visit(op)
         rule = rule_of(type(op))
-        blocked = None if rule is None else rule(layouts, op)
-        if blocked is not None:
-            layouts.replace(op.results[0], blocked)
-            replaced.append(op)
-            continue
+        match None if rule is None else rule(layouts, op):
+            case Blocked() as blocked:
+                layouts.replace(op.results[0], blocked)
+                replaced.append(op)
+                continue
+            case Plain(value):
+                op.results[0].replace_all_uses_with(value)
+                replaced.append(op)
+                continue
+            case None:
+                pass
         known = layouts.blocked(op.operands[0]) if isinstance(op, PackChannelsOp) else None
         if known is not None and known.value.type == op.results[0].type:
             op.results[0].replace_all_uses_with(known.value)

@@ -46,6 +46,7 @@ from ...glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
+    NarrowConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,
 )
@@ -140,7 +141,7 @@ def _repeats(node: Node) -> bool:
 
 @rule(
     *(ConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp, BlockedAvgPoolOp, GenericOp),
-    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp),
+    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp, NarrowConvolutionOp),
     *(LocalResponseNormOp, SoftmaxOp, TransposeOp, PadOp),
     *(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp),
 )

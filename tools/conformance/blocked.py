@@ -9,6 +9,7 @@ from typing import Any
 from ...glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
+    NarrowConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,
 )
@@ -76,6 +77,22 @@ def blocked_convolution(draw: Draw) -> Iterator[Case]:
             bias,
             values=scaled(draw, inputs * prod(kernel)),
             **properties,
+        )
+
+
+@cases(NarrowConvolutionOp, rows=FLOAT_ROWS)
+def narrow_convolution(draw: Draw) -> Iterator[Case]:
+    for sizes, kernel, strides, dilations in draw.some(WINDOWS, 2):
+        inputs, outputs = (int(n) for n in draw.rng.integers(1, 4, 2))
+        (block,) = draw.some(BLOCKS, 1)
+        yield draw.case(
+            (2, inputs, *sizes, block),
+            (outputs, inputs, *kernel, block),
+            (outputs,),
+            values=scaled(draw, inputs * block * prod(kernel)),
+            strides=strides,
+            dilations=dilations,
+            constants=(1, 2),
         )
 
 

@@ -5,6 +5,6 @@ from __future__ import annotations
 from . import convolutions, elements, moves  # noqa: F401
 from .demand import demands
 from .sizes import block_sizes
-from .state import Blocked, Layouts, rule_of
+from .state import Blocked, Layouts, Plain, rule_of
 
-__all__ = ["Blocked", "Layouts", "block_sizes", "demands", "rule_of"]
+__all__ = ["Blocked", "Layouts", "Plain", "block_sizes", "demands", "rule_of"]

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
+from ....glow_dialects import costs
 from ....glow_dialects.elements import type_bytes
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
@@ -19,6 +20,7 @@ from ....glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
+    NarrowConvolutionOp,
     num_blocks,
 )
 from ....glow_dialects.glow_cpu.dot import DotConvolutionOp
@@ -29,7 +31,7 @@ from ....glow_dialects.timings import TIMINGS
 from ....semantics.blocked import pack_channels, pack_filter
 from ....semantics.dot import dot_filter
 from .quads import QUAD, are_factors
-from .state import Blocked, Layouts, rule
+from .state import Blocked, Layouts, Plain, rule
 
 FEW_CHANNELS = 4
 """
@@ -44,11 +46,12 @@ class ConvolutionKind(Enum):
     GROUPED = "grouped"
     DEPTHWISE = "depthwise"
     LARGE_DEPTHWISE = "depthwise with a large window"
+    NARROW = "to channels that fill no block"
 
     @property
     def needs_blocks(self) -> bool:
         """Whether its input is packed if need be: a small window costs little more than that."""
-        return self is not ConvolutionKind.DEPTHWISE
+        return self not in (ConvolutionKind.DEPTHWISE, ConvolutionKind.NARROW)
 
     @property
     def keeps_channels(self) -> bool:
@@ -70,7 +73,9 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind |
     if not floats and layouts.block % _terms(layouts, node):
         return None
     if group == 1:
-        return ConvolutionKind.DENSE if 2 * outputs > layouts.block else None
+        if 2 * outputs > layouts.block:
+            return ConvolutionKind.DENSE
+        return ConvolutionKind.NARROW if floats else None
     fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
     return ConvolutionKind.GROUPED if fits else None
 
@@ -96,7 +101,7 @@ def _terms(layouts: Layouts, node: ConvolutionOp) -> int:
 
 
 @rule(ConvolutionOp)
-def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
+def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | Plain | None:
     kind = convolution_kind(layouts, node)
     match kind:
         case ConvolutionKind.DENSE:
@@ -106,6 +111,8 @@ def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
             return _of_blocked(layouts, node, x)
         case ConvolutionKind.DEPTHWISE | ConvolutionKind.LARGE_DEPTHWISE:
             return _depthwise(layouts, node, kind)
+        case ConvolutionKind.NARROW:
+            return _narrow(layouts, node)
         case None:
             return None
 
@@ -210,6 +217,32 @@ def _blocked(
         dilations=node.dilations,
         group=node.group,
     )
+
+
+def _narrow(layouts: Layouts, node: ConvolutionOp) -> Plain | None:
+    """
+    Returns the convolution of an input that is blocked anyway to a few plain channels; None if it
+    is faster on an unpacked one.
+    """
+    x, filters = layouts.blocked(node.input), node.filter.owner
+    if x is None:
+        return None
+    assert isinstance(filters, ConstantOp)
+    outputs, inputs, *kernel = shape_of(node.filter.type)
+    blocks, window = num_blocks(inputs, x.block), prod(kernel)
+    moved = blocks * (2 if any(node.call.ints("pads")) else 1)
+    unpacked = costs.unpacked_convolution(outputs, inputs * window / x.block, moved)
+    if costs.narrow_convolution(outputs, blocks * window) > unpacked:
+        return None
+    shape = [outputs, blocks, *kernel, x.block]
+    w = layouts.constant(filters, lambda a: pack_channels(a, x.block), shape)
+    y = layouts.add(
+        NarrowConvolutionOp,
+        *(_bordered(layouts, node, x.value), w, node.bias),
+        strides=node.strides,
+        dilations=node.dilations,
+    )
+    return Plain(y)
 
 
 def _bias(layouts: Layouts, node: ConvolutionOp, block: int) -> SSAValue:

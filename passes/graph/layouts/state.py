@@ -1,9 +1,9 @@
 """
 The blocked versions of the values of a graph, and the table of rules that make them.
 
-A rule is a function `(layouts, node) -> Blocked | None`. It gets the blocked versions of the node's
-operands, adds nodes that compute the blocked result, and returns that; None leaves the node as it
-is, on plain tensors.
+A rule is a function `(layouts, node) -> Blocked | Plain | None`. It gets the blocked versions of
+the node's operands, adds nodes that compute the result, and returns that; None leaves the node as
+it is, on plain tensors.
 """
 
 from __future__ import annotations
@@ -55,8 +55,15 @@ class Blocked:
         return self.channels % self.block == 0
 
 
+@dataclass(frozen=True)
+class Plain:
+    """A plain result of blocked operands."""
+
+    value: SSAValue
+
+
 N = TypeVar("N", bound=Node)
-Rule: TypeAlias = "Callable[[Layouts, N], Blocked | None]"
+Rule: TypeAlias = "Callable[[Layouts, N], Blocked | Plain | None]"
 _RULES: Table[type[Node], Rule[Any]] = Table("a rule for blocked tensors")
 
 

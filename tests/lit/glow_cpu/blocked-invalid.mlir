@@ -45,6 +45,13 @@
 
 // -----
 
+// CHECK: 'glow_cpu.narrow_convolution' op (%r): index o runs over 3 values, but dimension 0 of bias has 16; found input tensor<1x2x9x16xf32>,
+// CHECK-SAME: filter tensor<3x2x3x16xf32>, bias tensor<16xf32>
+%x, %w, %b = "test.op"() : () -> (tensor<1x2x9x16xf32>, tensor<3x2x3x16xf32>, tensor<16xf32>)
+%r = glow_cpu.narrow_convolution %x, %w, %b : (tensor<1x2x9x16xf32>, tensor<3x2x3x16xf32>, tensor<16xf32>) -> tensor<1x3x7xf32>
+
+// -----
+
 // CHECK: 'glow_cpu.blocked_max_pool' op (%r): expected input of rank 4 to 6, found tensor<2x9x16xf32>
 %x = "test.op"() : () -> tensor<2x9x16xf32>
 %r = glow_cpu.blocked_max_pool %x strides [2] kernel [2] : (tensor<2x9x16xf32>) -> tensor<2x4x16xf32>

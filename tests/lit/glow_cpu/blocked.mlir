@@ -5,7 +5,8 @@
 // Blocked channel layouts.
 
 func.func @blocked(%x: tensor<1x24x9x9xf32>, %w: tensor<3x2x3x3x16x16xf32>, %b: tensor<3x16xf32>, %image: tensor<1x3x9x9xf32>,
-    %iw: tensor<2x3x1x1x16xf32>, %ib: tensor<2x16xf32>, %dw: tensor<3x3x3x16xf32>, %gw: tensor<3x1x3x3x16x16xf32>) {
+    %iw: tensor<2x3x1x1x16xf32>, %ib: tensor<2x16xf32>, %dw: tensor<3x3x3x16xf32>, %gw: tensor<3x1x3x3x16x16xf32>,
+    %nw: tensor<2x3x3x3x16xf32>, %nb: tensor<2xf32>) {
   %packed = glow_cpu.pack_channels %x block 16 : (tensor<1x24x9x9xf32>) -> tensor<1x2x9x9x16xf32>
   %conv = glow_cpu.blocked_convolution %packed, %w, %b : (tensor<1x2x9x9x16xf32>, tensor<3x2x3x3x16x16xf32>, tensor<3x16xf32>) -> tensor<1x3x7x7x16xf32>
   %plain = glow_cpu.blocked_convolution %image, %iw, %ib strides [2, 2] : (tensor<1x3x9x9xf32>, tensor<2x3x1x1x16xf32>, tensor<2x16xf32>) -> tensor<1x2x5x5x16xf32>
@@ -14,12 +15,14 @@ func.func @blocked(%x: tensor<1x24x9x9xf32>, %w: tensor<3x2x3x3x16x16xf32>, %b: 
   %average = glow_cpu.blocked_avg_pool %conv count_include_pad true strides [2, 2] pads [1, 1, 1, 1] kernel [3, 3] : (tensor<1x3x7x7x16xf32>) -> tensor<1x3x4x4x16xf32>
   %unpacked = glow_cpu.unpack_channels %max channels 40 : (tensor<1x3x4x4x16xf32>) -> tensor<1x40x4x4xf32>
   %groups = glow_cpu.blocked_convolution %conv, %gw, %b group 3 : (tensor<1x3x7x7x16xf32>, tensor<3x1x3x3x16x16xf32>, tensor<3x16xf32>) -> tensor<1x3x5x5x16xf32>
+  %narrow = glow_cpu.narrow_convolution %conv, %nw, %nb strides [1, 2] : (tensor<1x3x7x7x16xf32>, tensor<2x3x3x3x16xf32>, tensor<2xf32>) -> tensor<1x2x5x3xf32>
   func.return
 }
 
 // CHECK:      builtin.module {
 // CHECK-NEXT:   func.func @blocked(%x: tensor<1x24x9x9xf32>, %w: tensor<3x2x3x3x16x16xf32>, %b: tensor<3x16xf32>, %image: tensor<1x3x9x9xf32>,
-// CHECK-SAME:   %iw: tensor<2x3x1x1x16xf32>, %ib: tensor<2x16xf32>, %dw: tensor<3x3x3x16xf32>, %gw: tensor<3x1x3x3x16x16xf32>) {
+// CHECK-SAME:   %iw: tensor<2x3x1x1x16xf32>, %ib: tensor<2x16xf32>, %dw: tensor<3x3x3x16xf32>, %gw: tensor<3x1x3x3x16x16xf32>,
+// CHECK-SAME:   %nw: tensor<2x3x3x3x16xf32>, %nb: tensor<2xf32>) {
 // CHECK-NEXT:     %packed = glow_cpu.pack_channels %x block 16 : (tensor<1x24x9x9xf32>) -> tensor<1x2x9x9x16xf32>
 // CHECK-NEXT:     %conv = glow_cpu.blocked_convolution %packed, %w, %b : (tensor<1x2x9x9x16xf32>, tensor<3x2x3x3x16x16xf32>, tensor<3x16xf32>) -> tensor<1x3x7x7x16xf32>
 // CHECK-NEXT:     %plain = glow_cpu.blocked_convolution %image, %iw, %ib strides [2, 2] : (tensor<1x3x9x9xf32>, tensor<2x3x1x1x16xf32>, tensor<2x16xf32>) -> tensor<1x2x5x5x16xf32>
@@ -28,6 +31,7 @@ func.func @blocked(%x: tensor<1x24x9x9xf32>, %w: tensor<3x2x3x3x16x16xf32>, %b: 
 // CHECK-NEXT:     %average = glow_cpu.blocked_avg_pool %conv strides [2, 2] pads [1, 1, 1, 1] kernel [3, 3] count_include_pad true : (tensor<1x3x7x7x16xf32>) -> tensor<1x3x4x4x16xf32>
 // CHECK-NEXT:     %unpacked = glow_cpu.unpack_channels %max channels 40 : (tensor<1x3x4x4x16xf32>) -> tensor<1x40x4x4xf32>
 // CHECK-NEXT:     %groups = glow_cpu.blocked_convolution %conv, %gw, %b group 3 : (tensor<1x3x7x7x16xf32>, tensor<3x1x3x3x16x16xf32>, tensor<3x16xf32>) -> tensor<1x3x5x5x16xf32>
+// CHECK-NEXT:     %narrow = glow_cpu.narrow_convolution %conv, %nw, %nb strides [1, 2] : (tensor<1x3x7x7x16xf32>, tensor<2x3x3x3x16xf32>, tensor<2xf32>) -> tensor<1x2x5x3xf32>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

@@ -14,6 +14,7 @@ from glow.glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
+    NarrowConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,
 )
@@ -184,6 +185,21 @@ def test_convolution_of_a_plain_image(block: int):
         machine=MACHINES[block],
         strides=(2, 2),
         dilations=(1, 1),
+    )
+
+
+@pytest.mark.parametrize("block", MACHINES)
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("outputs", [1, 3, 5])
+def test_convolution_to_few_channels(block: int, stride: int, outputs: int):
+    check(
+        NarrowConvolutionOp,
+        random(2, 2, 3, 12, 17, block),
+        random(2, outputs, 3, 3, 2, block),
+        random(3, outputs),
+        machine=MACHINES[block],
+        strides=(stride, 1),
+        dilations=(1, 2),
     )
 
 
