@@ -49,11 +49,11 @@ class Timings:
     chunk_l1_share: float = 0.7
     """Part of the first cache that the filters of a chunk of a reduction may fill."""
     prefetch_bytes: int = 4096
-    """The distance in bytes at which filters of register tiles are prefetched, and weights that some
-    rows meet. With half of it, an encoder of 2 to 6 words takes 1.1 times as long on a Zen 4."""
+    """The distance in bytes at which filters of register tiles and weights that some rows meet are
+    prefetched. With half of it, an encoder of 2 to 6 words takes 1.1 times as long on a Zen 4."""
     stream_prefetch_bytes: int = 2048
     """The same for what is read once, as weights that one row meets, of all streams together: a few
-    lines more than a core waits for. With four times as much, a Zen 4 read a fifth less a second."""
+    lines more than a core waits for. With four times as much, a Zen 4 read a fifth less."""
     prefetched_l2_share: float = 1 / 16
     """Arrays that are larger than this part of the second cache are prefetched."""
     amx_prefetched_bytes: int = 1 << 17
@@ -312,13 +312,13 @@ class Timings:
     least_packed_rows: int = 48
     """Rows of a product that repay copying a matrix that is not constant to panels."""
     most_summed_columns: int = 4
-    """Columns of a product of several rows that are sums of vectors along terms, if they do not fill a
-    vector. On a Zen 4, 256 rows and 768 terms take 28 us for 4 columns and 67 for 5; whole vectors
-    of 16 columns take 60."""
+    """Columns of a product of several rows that are sums of vectors along terms, if they do not fill
+    a vector. On a Zen 4, 256 rows and 768 terms take 28 us for 4 columns and 67 for 5; whole
+    vectors of 16 columns take 60."""
     least_whole_vector_rows: int = 8
     """Rows of a product that repay a copy of a matrix whose columns fill a part of a vector."""
     narrow_sum_cycles: float = 6.0
-    """Adding the lanes of a result of a convolution: on a Zen 4, 6 to 8 (more outputs, up to 15)."""
+    """Adding the lanes of a result of a convolution: on a Zen 4, 6 to 8 (15 for many outputs)."""
     moved_vector_cycles: float = 7.0
     """Moving a vector of an image to another layout or into a border: on a Zen 4, 6 to 8 (20 where
     it comes from memory)."""
