@@ -312,9 +312,9 @@ class Timings:
     least_packed_rows: int = 48
     """Rows of a product that repay copying a matrix that is not constant to panels."""
     most_summed_columns: int = 4
-    """Columns of a product of several rows that are sums of vectors along terms, if they do not fill
-    a vector. On a Zen 4, 256 rows and 768 terms take 28 us for 4 columns and 67 for 5; whole
-    vectors of 16 columns take 60."""
+    """Columns of a product of several rows that are sums of vectors along terms, if they fill no
+    vector. On a Zen 4, 256 rows and 768 terms take 28 us for 4 columns and 67 for 5; whole vectors
+    of 16 columns take 60."""
     least_whole_vector_rows: int = 8
     """Rows of a product that repay a copy of a matrix whose columns fill a part of a vector."""
     narrow_sum_cycles: float = 6.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import Enum
 from math import prod
 
-import numpy as np
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
@@ -246,18 +245,13 @@ def _narrow(layouts: Layouts, node: ConvolutionOp) -> Plain | None:
 
 
 def _bias(layouts: Layouts, node: ConvolutionOp, block: int) -> SSAValue:
-    count = _outputs(node)
+    bias, count = node.bias.owner, _outputs(node)
+    assert isinstance(bias, ConstantOp | SplatOp)
     shape = [num_blocks(count, block), block]
-
-    def pack(bias: np.ndarray) -> np.ndarray:
-        return pack_channels(bias, block, axis=0)
-
-    match node.bias.owner:
-        case SplatOp() as splat if count % block == 0 or not float(splat.value.value.data):  # pyright: ignore
-            t = with_shape(element_of(node.bias.type), shape)
-            return layouts.add(SplatOp, result_types=[t], value=splat.value)
-        case _:
-            return layouts.constant(node.bias.owner, pack, shape)  # pyright: ignore
+    if isinstance(bias, SplatOp) and (count % block == 0 or not float(to_python(bias.value))):
+        t = with_shape(element_of(node.bias.type), shape)
+        return layouts.add(SplatOp, result_types=[t], value=bias.value)
+    return layouts.constant(bias, lambda a: pack_channels(a, block, axis=0), shape)
 
 
 def _outputs(node: ConvolutionOp) -> int:

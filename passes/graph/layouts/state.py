@@ -14,7 +14,6 @@ from math import prod
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....glow_dialects.glow.base import Node
@@ -25,7 +24,7 @@ from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.python_values import Python, to_python
 from ....glow_dialects.quant import QuantizedType
-from ....semantics.arrays import constant_array, lazy_constant
+from ....semantics.arrays import constant_reader, lazy_constant
 from ....semantics.blocked import pack_channels
 from ....table import Table
 
@@ -223,7 +222,7 @@ class Layouts:
 
     def constant(
         self,
-        source: ConstantOp,
+        source: ConstantOp | SplatOp,
         change: Callable[[np.ndarray], np.ndarray],
         shape: Sequence[int],
     ) -> SSAValue:
@@ -231,17 +230,12 @@ class Layouts:
         Returns a rearranged constant, of `shape`; with the stored numbers of one that is quantized
         per axis. Large ones are rearranged when bytes are needed.
         """
-        value, old = source.value, source.result.type
-        assert isinstance(old, TensorType)
+        read, element = constant_reader(source.result), element_of(source.result.type)
+        assert read is not None
         hint = source.result.name_hint or "constant"
-
-        def changed() -> np.ndarray:
-            return change(constant_array(value, old))
-
-        element = old.element_type
         if isinstance(element, QuantizedType) and element.is_per_axis:
             element = element.storage
-        return self._insert(lazy_constant(shape, element, hint, changed))
+        return self._insert(lazy_constant(shape, element, hint, lambda: change(read())))
 
     # borders
 

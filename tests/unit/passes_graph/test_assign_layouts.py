@@ -7,6 +7,7 @@ import pytest
 from glow.glow_dialects.glow.activation import ReluOp, SigmoidOp
 from glow.glow_dialects.glow.arithmetic import AddOp, LogOp, MulOp, SignOp
 from glow.glow_dialects.glow.base import Node
+from glow.glow_dialects.glow.constant import SplatOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from glow.glow_dialects.glow.reduction import ReduceMeanOp
@@ -93,6 +94,25 @@ def check(module: ModuleOp, block: int) -> ModuleOp:
     again = run(f"glow-assign-layouts{{block={block}}},cse,dce", changed.clone())
     assert str(again) == str(changed)
     return changed
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("outputs", [1, 2, 4, 5, 9])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_results_of_few_channels(block: int, outputs: int, kernel: int):
+    """They are narrow where vectors of results would be half empty, and the bias is one number."""
+    g = Graph(5, 1, 3, 9, 7)
+    x = g.add(ReluOp.of(g.conv(g.x, 40)))
+    w = g.constant(outputs, 40, kernel, kernel)
+    bias = g.add(SplatOp.of(result_types=[TensorType(f32, [outputs])], value=0.75))
+    pads = [kernel // 2] * 4
+    options = {"strides": [1, 1], "dilations": [1, 1], "pads": pads, "group": 1}
+    y = g.add(SigmoidOp.of(g.add(ConvolutionOp.of(x, w, bias, **options))))
+    found = count(check(g.module(y), block))
+    narrow = found["glow_cpu.narrow_convolution"]
+    assert narrow <= (2 * outputs <= block)
+    assert kernel == 1 or outputs == 5 or narrow == (2 * outputs <= block)
+    assert found["glow_cpu.blocked_convolution"] == 1 + (2 * outputs > block)
 
 
 @pytest.mark.parametrize("block", BLOCKS)
