@@ -277,20 +277,21 @@ def direct_convolution(images: int, weights: int, pixels: int, filters: Filters)
 
 def narrow_convolution(outputs: int, vectors: int, timings: Timings = TIMINGS) -> float:
     """
-    Returns the cycles for a pixel of a convolution whose vectors are input channels: so many
+    Returns the operations for a pixel of a convolution whose vectors are input channels: so many
     vectors meet each output, and their lanes are added.
     """
-    return outputs * (vectors + timings.narrow_sum_cycles)
+    return outputs * (vectors * timings.narrow_step_operations + timings.narrow_sum_operations)
 
 
 def unpacked_convolution(
     outputs: int, vectors: float, moved: int, timings: Timings = TIMINGS
 ) -> float:
     """
-    Returns the cycles for a pixel of a convolution whose vectors are pixels: so many vectors a
+    Returns the operations for a pixel of a convolution whose vectors are pixels: so many vectors a
     pixel meet each output. Before that, `moved` vectors a pixel are unpacked or get a border.
     """
-    return outputs * vectors + moved * timings.moved_vector_cycles
+    products = outputs * vectors * timings.narrow_step_operations
+    return products + moved * timings.moved_vector_operations
 
 
 def winograd_convolution(

@@ -313,15 +313,15 @@ class Timings:
     """Rows of a product that repay copying a matrix that is not constant to panels."""
     most_summed_columns: int = 4
     """Columns of a product of several rows that are sums of vectors along terms, if they fill no
-    vector. On a Zen 4, 256 rows and 768 terms take 28 us for 4 columns and 67 for 5; whole vectors
-    of 16 columns take 60."""
+    vector. On a Zen 4, 256 rows of 768 terms take 28 us for 4 columns, 67 for 5 (vectors: 60)."""
     least_whole_vector_rows: int = 8
     """Rows of a product that repay a copy of a matrix whose columns fill a part of a vector."""
-    narrow_sum_cycles: float = 6.0
-    """Adding the lanes of a result of a convolution: on a Zen 4, 6 to 8 (15 for many outputs)."""
-    moved_vector_cycles: float = 7.0
-    """Moving a vector of an image to another layout or into a border: on a Zen 4, 6 to 8 (20 where
-    it comes from memory)."""
+    narrow_step_operations: float = 1.2
+    """A product of vectors of a convolution to few channels, beside one of a register tile."""
+    narrow_sum_operations: float = 6.0
+    """Adding the lanes of its result: on a Zen 4, 6 to 8 (up to 15 for many results)."""
+    moved_vector_operations: float = 7.0
+    """Moving a vector of an image to another layout or into a border: 6 to 8 on a Zen 4."""
     least_patch_filters: int = 128
     """Filters that each element of a patch meets, which repay writing patches to memory."""
     least_patches: int = 128

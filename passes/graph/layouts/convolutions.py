@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
 from ....glow_dialects import costs
+from ....glow_dialects.costs import Filters
 from ....glow_dialects.elements import type_bytes
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
@@ -29,6 +30,7 @@ from ....glow_dialects.python_values import to_python
 from ....glow_dialects.timings import TIMINGS
 from ....semantics.blocked import pack_channels, pack_filter
 from ....semantics.dot import dot_filter
+from ..convolution_times import Layer, least_time
 from .quads import QUAD, are_factors
 from .state import Blocked, Layouts, Plain, rule
 
@@ -45,12 +47,12 @@ class ConvolutionKind(Enum):
     GROUPED = "grouped"
     DEPTHWISE = "depthwise"
     LARGE_DEPTHWISE = "depthwise with a large window"
-    NARROW = "to channels that fill no block"
+    FEW_CHANNELS = "to channels that fill at most half of a block"
 
     @property
     def needs_blocks(self) -> bool:
         """Whether its input is packed if need be: a small window costs little more than that."""
-        return self not in (ConvolutionKind.DEPTHWISE, ConvolutionKind.NARROW)
+        return self not in (ConvolutionKind.DEPTHWISE, ConvolutionKind.FEW_CHANNELS)
 
     @property
     def keeps_channels(self) -> bool:
@@ -74,7 +76,7 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind |
     if group == 1:
         if 2 * outputs > layouts.block:
             return ConvolutionKind.DENSE
-        return ConvolutionKind.NARROW if floats else None
+        return ConvolutionKind.FEW_CHANNELS if floats else None
     fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
     return ConvolutionKind.GROUPED if fits else None
 
@@ -110,8 +112,8 @@ def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | Plain | None
             return _of_blocked(layouts, node, x)
         case ConvolutionKind.DEPTHWISE | ConvolutionKind.LARGE_DEPTHWISE:
             return _depthwise(layouts, node, kind)
-        case ConvolutionKind.NARROW:
-            return _narrow(layouts, node)
+        case ConvolutionKind.FEW_CHANNELS:
+            return _to_few_channels(layouts, node)
         case None:
             return None
 
@@ -218,22 +220,34 @@ def _blocked(
     )
 
 
-def _narrow(layouts: Layouts, node: ConvolutionOp) -> Plain | None:
+def _to_few_channels(layouts: Layouts, node: ConvolutionOp) -> Blocked | Plain | None:
     """
-    Returns the convolution of an input that is blocked anyway to a few plain channels; None if it
-    is faster on an unpacked one.
+    Returns a convolution to channels that fill at most half of a block by the fastest way: of a
+    blocked input to plain channels, or to a block. None if it is one on plain tensors.
     """
-    x, filters = layouts.blocked(node.input), node.filter.owner
+    x = layouts.blocked(node.input)
     if x is None:
         return None
-    assert isinstance(filters, ConstantOp)
     outputs, inputs, *kernel = shape_of(node.filter.type)
+    images, _, *counts = shape_of(node.result.type)
     blocks, window = num_blocks(inputs, x.block), prod(kernel)
     moved = blocks * (2 if any(node.call.ints("pads")) else 1)
     unpacked = costs.unpacked_convolution(outputs, inputs * window / x.block, moved)
-    if costs.narrow_convolution(outputs, blocks * window) > unpacked:
-        return None
-    shape = [outputs, blocks, *kernel, x.block]
+    narrow = costs.narrow_convolution(outputs, blocks * window)
+    steps = node.call.ints("dilations"), node.call.ints("strides")
+    channels = blocks * x.block, layouts.block
+    layer = Layer(images, *channels, tuple(counts), 1, tuple(kernel), *steps)
+    dense = least_time(layer, Filters(layouts.machine), winograd=True)
+    if dense < min(narrow, unpacked) * 2 * layouts.block * images * prod(counts):
+        return _of_blocked(layouts, node, x)
+    return _narrow(layouts, node, x) if narrow < unpacked else None
+
+
+def _narrow(layouts: Layouts, node: ConvolutionOp, x: Blocked) -> Plain:
+    filters = node.filter.owner
+    assert isinstance(filters, ConstantOp)
+    outputs, inputs, *kernel = shape_of(node.filter.type)
+    shape = [outputs, num_blocks(inputs, x.block), *kernel, x.block]
     w = layouts.constant(filters, lambda a: pack_channels(a, x.block), shape)
     y = layouts.add(
         NarrowConvolutionOp,

@@ -38,7 +38,7 @@ def _of(user: Operation, layouts: Layouts, found: dict[SSAValue, int]) -> int:
         kind = convolution_kind(layouts, user)
         if kind is None:
             return -1
-        if kind.needs_blocks or kind is ConvolutionKind.NARROW:
+        if kind.needs_blocks or kind is ConvolutionKind.FEW_CHANNELS:
             return 1
     elif not works_on_blocks(user, layouts.block):
         return -1
