@@ -275,12 +275,12 @@ def direct_convolution(images: int, weights: int, pixels: int, filters: Filters)
     return filters.with_reading(2.0 * images * weights * pixels, images, 4 * weights)
 
 
-def narrow_convolution(outputs: int, vectors: int, timings: Timings = TIMINGS) -> float:
+def lane_sum_convolution(outputs: int, vectors: int, timings: Timings = TIMINGS) -> float:
     """
     Returns the operations for a pixel of a convolution whose vectors are input channels: so many
     vectors meet each output, and their lanes are added.
     """
-    return outputs * (vectors * timings.narrow_step_operations + timings.narrow_sum_operations)
+    return outputs * (vectors * timings.lane_sum_step_operations + timings.lane_sum_operations)
 
 
 def unpacked_convolution(
@@ -290,7 +290,7 @@ def unpacked_convolution(
     Returns the operations for a pixel of a convolution whose vectors are pixels: so many vectors a
     pixel meet each output. Before that, `moved` vectors a pixel are unpacked or get a border.
     """
-    products = outputs * vectors * timings.narrow_step_operations
+    products = outputs * vectors * timings.lane_sum_step_operations
     return products + moved * timings.moved_vector_operations
 
 

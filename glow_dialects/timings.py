@@ -316,9 +316,9 @@ class Timings:
     vector. On a Zen 4, 256 rows of 768 terms take 28 us for 4 columns, 67 for 5 (vectors: 60)."""
     least_whole_vector_rows: int = 8
     """Rows of a product that repay a copy of a matrix whose columns fill a part of a vector."""
-    narrow_step_operations: float = 1.2
+    lane_sum_step_operations: float = 1.2
     """A product of vectors of a convolution to few channels, beside one of a register tile."""
-    narrow_sum_operations: float = 6.0
+    lane_sum_operations: float = 6.0
     """Adding the lanes of its result: on a Zen 4, 6 to 8 (up to 15 for many results)."""
     moved_vector_operations: float = 7.0
     """Moving a vector of an image to another layout or into a border: 6 to 8 on a Zen 4."""

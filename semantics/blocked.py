@@ -13,7 +13,7 @@ from ..glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
-    NarrowConvolutionOp,
+    LaneSumConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,
     is_blocked_input,
@@ -102,8 +102,8 @@ def _convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.
     return _convolve(call, x, _filter(call, w), b.reshape(-1), call.int("group"))
 
 
-@meaning(NarrowConvolutionOp)
-def _narrow_convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+@meaning(LaneSumConvolutionOp)
+def _lane_sum_convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
     x, w = (unpack_channels(a, a.shape[1] * a.shape[-1]) for a in (x, w))
     return _plain(call, x, w, b, shape_of(call.results[0])[2:])
 

@@ -254,7 +254,7 @@ class BlockedDepthwiseConvolutionOp(BlockedConvolution):
 
 
 @irdl_op_definition
-class NarrowConvolutionOp(BlockedConvolution):
+class LaneSumConvolutionOp(BlockedConvolution):
     """
     Convolution of a blocked `input` [N, C / a, *spatial, a] to channels that fill no block, without
     padding.
@@ -264,13 +264,13 @@ class NarrowConvolutionOp(BlockedConvolution):
     in f32.
 
     ```mlir
-    %r = glow_cpu.narrow_convolution %x, %w, %b
+    %r = glow_cpu.lane_sum_convolution %x, %w, %b
        : (tensor<1x4x58x58x16xf32>, tensor<3x4x3x3x16xf32>, tensor<3xf32>)
       -> tensor<1x3x56x56xf32>
     ```
     """
 
-    name = "glow_cpu.narrow_convolution"
+    name = "glow_cpu.lane_sum_convolution"
     KERNEL_AT: ClassVar[int] = 2
 
     strides = prop_def(PerDimension(1, besides=2))

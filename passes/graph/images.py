@@ -46,7 +46,7 @@ from ...glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
-    NarrowConvolutionOp,
+    LaneSumConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,
 )
@@ -141,7 +141,7 @@ def _repeats(node: Node) -> bool:
 
 @rule(
     *(ConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp, BlockedAvgPoolOp, GenericOp),
-    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp, NarrowConvolutionOp),
+    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp, LaneSumConvolutionOp),
     *(LocalResponseNormOp, SoftmaxOp, TransposeOp, PadOp),
     *(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp),
 )

@@ -347,7 +347,7 @@ def pays(products: Sequence[_Product], lanes: int, threads: int, most: int = 1) 
 def _most_rows(module: ModuleOp) -> int:
     """Returns the most rows of a program for any number of them; 1 for others."""
     for function in module.ops:
-        if not isinstance(function, FuncOp):
+        if not isinstance(function, FuncOp) or function.is_declaration:
             continue
         attributes = attribute_dictionaries(function.arg_attrs, len(function.args))
         for argument, about in zip(function.args, attributes, strict=True):

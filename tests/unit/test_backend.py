@@ -21,7 +21,7 @@ from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
 from glow.glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
-    NarrowConvolutionOp,
+    LaneSumConvolutionOp,
 )
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import Call, with_shape
@@ -210,8 +210,8 @@ def test_products_of_convolutions(seed: int, rng: np.random.Generator):
     assert products_of(blocked) == n * o * c * 64 * k * k * windows
     plain = call(BlockedConvolutionOp, (n, c, x, y), (o, c, k, k, 8), (o, 8), **steps)
     assert products_of(plain) == n * o * c * 8 * k * k * windows
-    narrow = call(NarrowConvolutionOp, (n, c, x, y, 8), (3, c, k, k, 8), (3,), **steps)
-    assert products_of(narrow) == n * 3 * c * 8 * k * k * windows
+    sums = call(LaneSumConvolutionOp, (n, c, x, y, 8), (3, c, k, k, 8), (3,), **steps)
+    assert products_of(sums) == n * 3 * c * 8 * k * k * windows
     depthwise = call(BlockedDepthwiseConvolutionOp, (n, c, x, y, 8), (c, k, k, 8), (c, 8), **steps)
     assert products_of(depthwise) == n * c * 8 * k * k * windows
 

@@ -9,7 +9,7 @@ from typing import Any
 from ...glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
-    NarrowConvolutionOp,
+    LaneSumConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,
 )
@@ -80,8 +80,8 @@ def blocked_convolution(draw: Draw) -> Iterator[Case]:
         )
 
 
-@cases(NarrowConvolutionOp, rows=FLOAT_ROWS)
-def narrow_convolution(draw: Draw) -> Iterator[Case]:
+@cases(LaneSumConvolutionOp, rows=FLOAT_ROWS)
+def lane_sum_convolution(draw: Draw) -> Iterator[Case]:
     for sizes, kernel, strides, dilations in draw.some(WINDOWS, 2):
         inputs, outputs = (int(n) for n in draw.rng.integers(1, 4, 2))
         (block,) = draw.some(BLOCKS, 1)

@@ -20,7 +20,7 @@ from ....glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
-    NarrowConvolutionOp,
+    LaneSumConvolutionOp,
     num_blocks,
 )
 from ....glow_dialects.glow_cpu.dot import DotConvolutionOp
@@ -233,24 +233,24 @@ def _to_few_channels(layouts: Layouts, node: ConvolutionOp) -> Blocked | Plain |
     blocks, window = num_blocks(inputs, x.block), prod(kernel)
     moved = blocks * (2 if any(node.call.ints("pads")) else 1)
     unpacked = costs.unpacked_convolution(outputs, inputs * window / x.block, moved)
-    narrow = costs.narrow_convolution(outputs, blocks * window)
+    sums = costs.lane_sum_convolution(outputs, blocks * window)
     steps = node.call.ints("dilations"), node.call.ints("strides")
     channels = blocks * x.block, layouts.block
     layer = Layer(images, *channels, tuple(counts), 1, tuple(kernel), *steps)
     dense = least_time(layer, Filters(layouts.machine), winograd=True)
-    if dense < min(narrow, unpacked) * 2 * layouts.block * images * prod(counts):
+    if dense < min(sums, unpacked) * 2 * layouts.block * images * prod(counts):
         return _of_blocked(layouts, node, x)
-    return _narrow(layouts, node, x) if narrow < unpacked else None
+    return _lane_sums(layouts, node, x) if sums < unpacked else None
 
 
-def _narrow(layouts: Layouts, node: ConvolutionOp, x: Blocked) -> Plain:
+def _lane_sums(layouts: Layouts, node: ConvolutionOp, x: Blocked) -> Plain:
     filters = node.filter.owner
     assert isinstance(filters, ConstantOp)
     outputs, inputs, *kernel = shape_of(node.filter.type)
     shape = [outputs, num_blocks(inputs, x.block), *kernel, x.block]
     w = layouts.constant(filters, lambda a: pack_channels(a, x.block), shape)
     y = layouts.add(
-        NarrowConvolutionOp,
+        LaneSumConvolutionOp,
         *(_bordered(layouts, node, x.value), w, node.bias),
         strides=node.strides,
         dilations=node.dilations,

@@ -45,10 +45,10 @@
 
 // -----
 
-// CHECK: 'glow_cpu.narrow_convolution' op (%r): index o runs over 3 values, but dimension 0 of bias has 16; found input tensor<1x2x9x16xf32>,
+// CHECK: 'glow_cpu.lane_sum_convolution' op (%r): index o runs over 3 values, but dimension 0 of bias has 16; found input tensor<1x2x9x16xf32>,
 // CHECK-SAME: filter tensor<3x2x3x16xf32>, bias tensor<16xf32>
 %x, %w, %b = "test.op"() : () -> (tensor<1x2x9x16xf32>, tensor<3x2x3x16xf32>, tensor<16xf32>)
-%r = glow_cpu.narrow_convolution %x, %w, %b : (tensor<1x2x9x16xf32>, tensor<3x2x3x16xf32>, tensor<16xf32>) -> tensor<1x3x7xf32>
+%r = glow_cpu.lane_sum_convolution %x, %w, %b : (tensor<1x2x9x16xf32>, tensor<3x2x3x16xf32>, tensor<16xf32>) -> tensor<1x3x7xf32>
 
 // -----
 

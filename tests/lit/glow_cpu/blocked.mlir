@@ -15,7 +15,7 @@ func.func @blocked(%x: tensor<1x24x9x9xf32>, %w: tensor<3x2x3x3x16x16xf32>, %b: 
   %average = glow_cpu.blocked_avg_pool %conv count_include_pad true strides [2, 2] pads [1, 1, 1, 1] kernel [3, 3] : (tensor<1x3x7x7x16xf32>) -> tensor<1x3x4x4x16xf32>
   %unpacked = glow_cpu.unpack_channels %max channels 40 : (tensor<1x3x4x4x16xf32>) -> tensor<1x40x4x4xf32>
   %groups = glow_cpu.blocked_convolution %conv, %gw, %b group 3 : (tensor<1x3x7x7x16xf32>, tensor<3x1x3x3x16x16xf32>, tensor<3x16xf32>) -> tensor<1x3x5x5x16xf32>
-  %narrow = glow_cpu.narrow_convolution %conv, %nw, %nb strides [1, 2] : (tensor<1x3x7x7x16xf32>, tensor<2x3x3x3x16xf32>, tensor<2xf32>) -> tensor<1x2x5x3xf32>
+  %sums = glow_cpu.lane_sum_convolution %conv, %nw, %nb strides [1, 2] : (tensor<1x3x7x7x16xf32>, tensor<2x3x3x3x16xf32>, tensor<2xf32>) -> tensor<1x2x5x3xf32>
   func.return
 }
 
@@ -31,7 +31,7 @@ func.func @blocked(%x: tensor<1x24x9x9xf32>, %w: tensor<3x2x3x3x16x16xf32>, %b: 
 // CHECK-NEXT:     %average = glow_cpu.blocked_avg_pool %conv strides [2, 2] pads [1, 1, 1, 1] kernel [3, 3] count_include_pad true : (tensor<1x3x7x7x16xf32>) -> tensor<1x3x4x4x16xf32>
 // CHECK-NEXT:     %unpacked = glow_cpu.unpack_channels %max channels 40 : (tensor<1x3x4x4x16xf32>) -> tensor<1x40x4x4xf32>
 // CHECK-NEXT:     %groups = glow_cpu.blocked_convolution %conv, %gw, %b group 3 : (tensor<1x3x7x7x16xf32>, tensor<3x1x3x3x16x16xf32>, tensor<3x16xf32>) -> tensor<1x3x5x5x16xf32>
-// CHECK-NEXT:     %narrow = glow_cpu.narrow_convolution %conv, %nw, %nb strides [1, 2] : (tensor<1x3x7x7x16xf32>, tensor<2x3x3x3x16xf32>, tensor<2xf32>) -> tensor<1x2x5x3xf32>
+// CHECK-NEXT:     %sums = glow_cpu.lane_sum_convolution %conv, %nw, %nb strides [1, 2] : (tensor<1x3x7x7x16xf32>, tensor<2x3x3x3x16xf32>, tensor<2xf32>) -> tensor<1x2x5x3xf32>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

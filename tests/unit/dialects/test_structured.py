@@ -45,6 +45,7 @@ DEFAULTS = {
     "glow.determinant": "kernel meaning shapes work",
     "glow_cpu.blocked_convolution": "batch shapes work",
     "glow_cpu.blocked_depthwise_convolution": "batch shapes work",
+    "glow_cpu.lane_sum_convolution": "batch kernel shapes work",
     "glow_cpu.blocked_max_pool": "batch kernel shapes work",
     "glow_cpu.blocked_avg_pool": "batch kernel shapes work",
     "glow.reduce_sum": "batch kernel shapes work",

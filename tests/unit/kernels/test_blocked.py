@@ -14,7 +14,7 @@ from glow.glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
-    NarrowConvolutionOp,
+    LaneSumConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,
 )
@@ -193,7 +193,7 @@ def test_convolution_of_a_plain_image(block: int):
 @pytest.mark.parametrize("outputs", [1, 3, 5])
 def test_convolution_to_few_channels(block: int, stride: int, outputs: int):
     check(
-        NarrowConvolutionOp,
+        LaneSumConvolutionOp,
         random(2, 2, 3, 12, 17, block),
         random(2, outputs, 3, 3, 2, block),
         random(3, outputs),

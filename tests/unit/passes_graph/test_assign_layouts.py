@@ -109,12 +109,12 @@ def test_results_of_few_channels(block: int, outputs: int, kernel: int):
     options = {"strides": [1, 1], "dilations": [1, 1], "pads": pads, "group": 1}
     y = g.add(SigmoidOp.of(g.add(ConvolutionOp.of(x, w, bias, **options))))
     found = count(check(g.module(y), block))
-    narrow, dense = (found[f"glow_cpu.{name}_convolution"] for name in ("narrow", "blocked"))
-    assert dense + narrow + found["glow.convolution"] == 2
+    sums, dense = (found[f"glow_cpu.{name}_convolution"] for name in ("lane_sum", "blocked"))
+    assert dense + sums + found["glow.convolution"] == 2
     if 2 * outputs > block:
         assert dense == 2
     elif outputs <= 2 and kernel == 3:
-        assert narrow == 1
+        assert sums == 1
 
 
 @pytest.mark.parametrize("block", BLOCKS)

@@ -46,7 +46,7 @@ from glow.glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
-    NarrowConvolutionOp,
+    LaneSumConvolutionOp,
 )
 from glow.glow_dialects.glow_cpu.dot import DotMatMulOp
 from glow.glow_dialects.glow_cpu.narrow_weights import PackedBlockQuantizedMatMulOp
@@ -109,7 +109,7 @@ CASES: list[Case] = [
      {"strides": (1,), "dilations": (1,), "group": 2}),
     (BlockedConvolutionOp, floats((1, 3, 7, 5), (2, 3, 3, 1, 4), (2, 4)),
      {"strides": (1, 2), "dilations": (2, 1)}),
-    (NarrowConvolutionOp, floats((2, 2, 7, 5, 3), (3, 2, 3, 2, 3), (3,)),
+    (LaneSumConvolutionOp, floats((2, 2, 7, 5, 3), (3, 2, 3, 2, 3), (3,)),
      {"strides": (2, 1), "dilations": (1, 2)}),
     (BlockedDepthwiseConvolutionOp, [((1, 3, 7, 2), U8), ((3, 4, 2), I8), ((3, 2), I32)],
      {"strides": (2,), "dilations": (1,)}),

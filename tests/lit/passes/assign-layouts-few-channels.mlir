@@ -5,7 +5,7 @@
 // CHECK: %[[X:.*]] = glow_cpu.blocked_convolution {{.*}} -> tensor<1x2x6x6x16xf32>
 // CHECK-NEXT: %[[W:.*]] = glow.constant {{.*}} : tensor<3x2x3x3x16xf32>
 // CHECK-NEXT: %[[P:.*]] = glow.pad %[[X]] low [0, 0, 1, 1, 0] high [0, 0, 1, 1, 0] value 0.0 {{.*}} -> tensor<1x2x8x8x16xf32>
-// CHECK-NEXT: %[[Y:.*]] = glow_cpu.narrow_convolution %[[P]], %[[W]], %{{.*}} : {{.*}} -> tensor<1x3x6x6xf32>
+// CHECK-NEXT: %[[Y:.*]] = glow_cpu.lane_sum_convolution %[[P]], %[[W]], %{{.*}} : {{.*}} -> tensor<1x3x6x6xf32>
 // CHECK-NEXT: func.return %[[Y]]
 func.func @few_channels(%x: tensor<1x3x6x6xf32>) -> tensor<1x3x6x6xf32> {
   %v = glow.constant dense<0.5> : tensor<32x3x1x1xf32>
