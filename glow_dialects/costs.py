@@ -275,23 +275,31 @@ def direct_convolution(images: int, weights: int, pixels: int, filters: Filters)
     return filters.with_reading(2.0 * images * weights * pixels, images, 4 * weights)
 
 
-def lane_sum_convolution(outputs: int, vectors: int, timings: Timings = TIMINGS) -> float:
+def lane_sum_convolution(
+    pixels: int, lanes: int, outputs: int, vectors: int, timings: Timings = TIMINGS
+) -> float:
     """
-    Returns the operations for a pixel of a convolution whose vectors are input channels: so many
-    vectors meet each output, and their lanes are added.
+    Returns the time of a convolution whose vectors are input channels, in the unit of
+    `direct_convolution`: for a pixel, so many vectors meet each output, and their lanes are added.
     """
-    return outputs * (vectors * timings.lane_sum_step_operations + timings.lane_sum_operations)
+    step, addition = timings.lane_sum_step_operations, timings.lane_sum_operations
+    return 2.0 * lanes * pixels * outputs * (vectors * step + addition)
 
 
 def unpacked_convolution(
-    outputs: int, vectors: float, moved: int, timings: Timings = TIMINGS
+    pixels: int, lanes: int, outputs: int, vectors: float, moved: int, timings: Timings = TIMINGS
 ) -> float:
     """
-    Returns the operations for a pixel of a convolution whose vectors are pixels: so many vectors a
-    pixel meet each output. Before that, `moved` vectors a pixel are unpacked or get a border.
+    Returns the same for vectors of pixels: so many vectors a pixel meet each output. Before that,
+    `moved` vectors a pixel are unpacked or get a border.
     """
     products = outputs * vectors * timings.lane_sum_step_operations
-    return products + moved * timings.moved_vector_operations
+    return 2.0 * lanes * pixels * (products + moved * timings.moved_vector_operations)
+
+
+def copies(size: int, timings: Timings = TIMINGS) -> float:
+    """Returns the time of copying so many bytes near the core, in the same unit."""
+    return 2 * size * timings.l3_flops_per_byte
 
 
 def winograd_convolution(

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseArrayBase, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import SSAValue
 
 from ...glow_dialects.elements import offset_of
@@ -26,7 +26,7 @@ from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffe
 from ...glow_dialects.glow_nest.affine import Access, Dim, Limit, View
 from ...glow_dialects.glow_nest.limits import limit_text
 from ...glow_dialects.glow_nest.nest import Nest, Repeat, Step, mapped, substituted
-from ...glow_dialects.row_attributes import COUNT, ROWS
+from ...glow_dialects.row_attributes import COUNT, inputs_with_rows
 from .codegen.types import significant_strides
 from .row_places import RowsLost, accessed, row_of
 
@@ -71,19 +71,16 @@ class ProgramRows:
     @staticmethod
     def of(main: func.FuncOp) -> ProgramRows | None:
         """Returns the rows of the inputs of `main`; None if it has no input with their number."""
-        arguments, sizes, found = main.body.block.args, set[int](), None
         attributes = main.arg_attrs.data if main.arg_attrs is not None else ()
-        pitches: dict[SSAValue, Pitches] = {}
-        for argument, about in zip(arguments, attributes, strict=False):
-            if isinstance(about.data.get(COUNT), UnitAttr):
-                found = argument
-            if isinstance(dims := about.data.get(ROWS), DenseArrayBase):
-                shape, strides = _form(argument)
-                at = [int(d) for d in dims.get_values()]
-                pitches[argument] = frozenset(strides[d] for d in at)
-                sizes.update(shape[d] for d in at)
+        about = zip(main.body.block.args, attributes, strict=False)
+        found = next((a for a, facts in about if isinstance(facts.data.get(COUNT), UnitAttr)), None)
         if found is None:
             return None
+        sizes, pitches = set[int](), dict[SSAValue, Pitches]()
+        for argument, at in inputs_with_rows(main):
+            shape, strides = _form(argument)
+            pitches[argument] = frozenset(strides[d] for d in at)
+            sizes.update(shape[d] for d in at)
         (most,) = sizes
         return ProgramRows(found, most, pitches)
 

@@ -47,28 +47,29 @@ def assign_layouts(block: Block, layouts: Layouts, most: int) -> None:
     for op in each(list(block.ops)):
         layouts.visit(op)
         rule = rule_of(type(op))
-        match None if rule is None else rule(layouts, op):
-            case Blocked() as blocked:
-                layouts.replace(op.results[0], blocked)
-                replaced.append(op)
-                continue
+        made = _packed_before(layouts, op) if rule is None else rule(layouts, op)
+        match made:
+            case Blocked():
+                layouts.replace(op.results[0], made)
             case Plain(value):
                 op.results[0].replace_all_uses_with(value)
-                replaced.append(op)
-                continue
             case None:
-                pass
-        known = layouts.blocked(op.operands[0]) if isinstance(op, PackChannelsOp) else None
-        if known is not None and known.value.type == op.results[0].type:
-            op.results[0].replace_all_uses_with(known.value)
-            replaced.append(op)
-            continue
-        for i, operand in enumerate(op.operands):
-            op.operands[i] = layouts.plain(operand)
+                for i, operand in enumerate(op.operands):
+                    op.operands[i] = layouts.plain(operand)
+                continue
+        replaced.append(op)
     for op in reversed(replaced):
         op.detach()
         op.erase()
     layouts.merge_borders()
+
+
+def _packed_before(layouts: Layouts, op: Operation) -> Plain | None:
+    """Returns what packs a value again that has such blocks; None for any other operation."""
+    known = layouts.blocked(op.operands[0]) if isinstance(op, PackChannelsOp) else None
+    if known is None or known.value.type != op.results[0].type:
+        return None
+    return Plain(known.value)
 
 
 @dataclass(frozen=True)

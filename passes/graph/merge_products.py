@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, chain
 from math import prod
 from operator import mul
 from typing import TypeAlias
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
@@ -40,7 +40,7 @@ from ...glow_dialects.glow.narrow_weights import BlockQuantizedMatMulOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...glow_dialects.quant import QuantizedType
-from ...glow_dialects.row_attributes import ROWS
+from ...glow_dialects.row_attributes import inputs_with_rows
 from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant
 from ...table import Table
@@ -48,7 +48,6 @@ from ..levels import GRAPH
 from ..visited_operation import visit
 from .rewriting import (
     Build,
-    attribute_dictionaries,
     defining_op,
     erase_if_dead,
     has_symbols,
@@ -346,13 +345,9 @@ def pays(products: Sequence[_Product], lanes: int, threads: int, most: int = 1) 
 
 def _most_rows(module: ModuleOp) -> int:
     """Returns the most rows of a program for any number of them; 1 for others."""
-    for function in module.ops:
-        if not isinstance(function, FuncOp) or function.is_declaration:
-            continue
-        attributes = attribute_dictionaries(function.arg_attrs, len(function.args))
-        for argument, about in zip(function.args, attributes, strict=True):
-            if isinstance(dims := about.get(ROWS), DenseArrayBase):
-                return shape_of(argument.type)[int(dims.get_values()[0])]
+    functions = [op for op in module.ops if isinstance(op, FuncOp)]
+    for argument, (first, *_) in chain.from_iterable(map(inputs_with_rows, functions)):
+        return shape_of(argument.type)[first]
     return 1
 
 

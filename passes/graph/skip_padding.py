@@ -23,13 +23,13 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from ...glow_dialects import costs
 from ...glow_dialects.costs import Filters
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.shape import ConcatOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of
-from ...glow_dialects.timings import TIMINGS
 from ..levels import GRAPH
 from .convolution_times import Layer, least_time
 from .layouts.convolutions import FEW_CHANNELS
@@ -112,19 +112,20 @@ def _layer(node: ConvolutionOp, axes: Sequence[_Axis], bands: Sequence[_Band]) -
     )
 
 
-def _cost(node: ConvolutionOp, axes: Sequence[Sequence[_Band]], reading: Filters) -> float:
+def _cost(
+    node: ConvolutionOp, axes: Sequence[_Axis], bands: Sequence[Sequence[_Band]], reading: Filters
+) -> float:
     """
     Returns the time of the convolutions for all combinations of bands. Several read parts of the
     image, which are copied.
     """
     winograd = _may_be_winograd(node)
-    geometry = _axes(node)
-    layers = [_layer(node, geometry, bands) for bands in product(*axes)]
+    layers = [_layer(node, axes, part) for part in product(*bands)]
     times = sum(least_time(layer, reading, winograd) for layer in layers)
     if len(layers) == 1:
         return times
     copied = sum(4 * layer.images * layer.inputs * prod(layer.counts) for layer in layers)
-    return times + 2 * copied * TIMINGS.l3_flops_per_byte
+    return times + costs.copies(copied)
 
 
 def _may_be_winograd(node: ConvolutionOp) -> bool:
@@ -145,9 +146,12 @@ def best_bands(node: ConvolutionOp, reading: Filters) -> list[list[_Band]] | Non
         bands = axis.bands()
         splits = len(bands) > 1 and all(band.offsets for band in bands)
         choices.append([alone, bands] if splits else [alone])
-    best = min(product(*choices), key=lambda bands: _cost(node, bands, reading))
-    if _cost(node, best, reading) * _LEAST_GAIN <= _cost(node, together, reading):
-        return list(best)
+    # the first one is that of all windows together
+    options = [list(bands) for bands in product(*choices)]
+    if len(options) > 1:
+        times = [_cost(node, axes, bands, reading) for bands in options]
+        if min(times) * _LEAST_GAIN <= times[0]:
+            return options[times.index(min(times))]
     trimmed = any(len(a.offsets) < axis.kernel for axis, (a,) in zip(axes, together, strict=True))
     return together if trimmed else None
 

@@ -47,12 +47,12 @@ class ConvolutionKind(Enum):
     GROUPED = "grouped"
     DEPTHWISE = "depthwise"
     LARGE_DEPTHWISE = "depthwise with a large window"
-    FEW_CHANNELS = "to channels that fill at most half of a block"
+    FEW_OUTPUTS = "to channels that fill at most half of a block"
 
     @property
-    def needs_blocks(self) -> bool:
-        """Whether its input is packed if need be: a small window costs little more than that."""
-        return self not in (ConvolutionKind.DEPTHWISE, ConvolutionKind.FEW_CHANNELS)
+    def wants_blocks(self) -> bool:
+        """Whether it would rather read blocks: to a small depthwise window, they are the same."""
+        return self is not ConvolutionKind.DEPTHWISE
 
     @property
     def keeps_channels(self) -> bool:
@@ -76,7 +76,7 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind |
     if group == 1:
         if 2 * outputs > layouts.block:
             return ConvolutionKind.DENSE
-        return ConvolutionKind.FEW_CHANNELS if floats else None
+        return ConvolutionKind.FEW_OUTPUTS if floats else None
     fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
     return ConvolutionKind.GROUPED if fits else None
 
@@ -112,8 +112,8 @@ def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | Plain | None
             return _of_blocked(layouts, node, x)
         case ConvolutionKind.DEPTHWISE | ConvolutionKind.LARGE_DEPTHWISE:
             return _depthwise(layouts, node, kind)
-        case ConvolutionKind.FEW_CHANNELS:
-            return _to_few_channels(layouts, node)
+        case ConvolutionKind.FEW_OUTPUTS:
+            return _to_few_outputs(layouts, node)
         case None:
             return None
 
@@ -220,7 +220,7 @@ def _blocked(
     )
 
 
-def _to_few_channels(layouts: Layouts, node: ConvolutionOp) -> Blocked | Plain | None:
+def _to_few_outputs(layouts: Layouts, node: ConvolutionOp) -> Blocked | Plain | None:
     """
     Returns a convolution to channels that fill at most half of a block by the fastest way: of a
     blocked input to plain channels, or to a block. None if it is one on plain tensors.
@@ -232,13 +232,14 @@ def _to_few_channels(layouts: Layouts, node: ConvolutionOp) -> Blocked | Plain |
     images, _, *counts = shape_of(node.result.type)
     blocks, window = num_blocks(inputs, x.block), prod(kernel)
     moved = blocks * (2 if any(node.call.ints("pads")) else 1)
-    unpacked = costs.unpacked_convolution(outputs, inputs * window / x.block, moved)
-    sums = costs.lane_sum_convolution(outputs, blocks * window)
+    result = images * prod(counts), layouts.block, outputs
+    unpacked = costs.unpacked_convolution(*result, inputs * window / x.block, moved)
+    sums = costs.lane_sum_convolution(*result, blocks * window)
     steps = node.call.ints("dilations"), node.call.ints("strides")
     channels = blocks * x.block, layouts.block
     layer = Layer(images, *channels, tuple(counts), 1, tuple(kernel), *steps)
     dense = least_time(layer, Filters(layouts.machine), winograd=True)
-    if dense < min(sums, unpacked) * 2 * layouts.block * images * prod(counts):
+    if dense < min(sums, unpacked):
         return _of_blocked(layouts, node, x)
     return _lane_sums(layouts, node, x) if sums < unpacked else None
 
@@ -280,7 +281,7 @@ def _bordered(layouts: Layouts, node: ConvolutionOp, x: SSAValue) -> SSAValue:
 def _depthwise(layouts: Layouts, node: ConvolutionOp, kind: ConvolutionKind) -> Blocked | None:
     """Returns a blocked depthwise convolution; None if its input stays plain."""
     x = layouts.blocked(node.input)
-    if x is None and kind.needs_blocks:
+    if x is None and kind is ConvolutionKind.LARGE_DEPTHWISE:
         x = layouts.packed(node.input, layouts.block_of(node.input))
     if x is None:
         return None

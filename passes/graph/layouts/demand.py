@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.shape import ReshapeOp
 from ...visited_operation import each
-from .convolutions import ConvolutionKind, convolution_kind
+from .convolutions import convolution_kind
 from .elements import works_on_blocks
 from .moves import keeps_channels
 from .state import Layouts
@@ -38,7 +38,7 @@ def _of(user: Operation, layouts: Layouts, found: dict[SSAValue, int]) -> int:
         kind = convolution_kind(layouts, user)
         if kind is None:
             return -1
-        if kind.needs_blocks or kind is ConvolutionKind.FEW_CHANNELS:
+        if kind.wants_blocks:
             return 1
     elif not works_on_blocks(user, layouts.block):
         return -1

@@ -91,7 +91,7 @@ def block_sizes(block: Block, layouts: Layouts, most: int) -> dict[SSAValue, int
 
 def _convolution(node: ConvolutionOp, layouts: Layouts, classes: _Classes) -> None:
     kind = convolution_kind(layouts, node)
-    if kind in (None, ConvolutionKind.FEW_CHANNELS):
+    if kind in (None, ConvolutionKind.FEW_OUTPUTS):
         return
     group = node.group.value.data
     for value in (node.input, node.result):

@@ -56,7 +56,7 @@ class Blocked:
 
 @dataclass(frozen=True)
 class Plain:
-    """A plain result of blocked operands."""
+    """A value that takes the place of a result itself, instead of its blocked version."""
 
     value: SSAValue
 
