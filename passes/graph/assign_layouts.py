@@ -6,11 +6,13 @@ store whole registers for images of any size. Nodes are visited in order. A dens
 constant filter always works on a blocked input, and so does a depthwise one with a large window.
 Pools, other depthwise convolutions, data-parallel nodes, concatenations, reductions over space,
 slices and pads do so if their input is blocked already; of several operands, all must be, unless
-what uses the result would rather read it blocked. A convolution to a few channels, which fill at
-most half of a block, reads a blocked input where that is faster, and has a plain result. Whatever
-else uses a blocked value reads it unpacked. A value is packed or unpacked at most once, where that
-is first needed, so that `pack(unpack(x))` never comes about; and what is unpacked without spatial
-extent is only reshaped. Filters, biases and other constants are packed at compile time.
+what uses the result would rather read it blocked. Group normalisation does so if its result is
+wanted so: its moments are sums over space, and then few numbers. A convolution to a few channels,
+which fill at most half of a block, reads a blocked input where that is faster, and has a plain
+result. Whatever else uses a blocked value reads it unpacked. A value is packed or unpacked at most
+once, where that is first needed, so that `pack(unpack(x))` never comes about; and what is packed or
+unpacked without spatial extent is only reshaped. Filters, biases and other constants are packed at
+compile time.
 
 Where the block does not divide the number of channels, the last block has lanes of no channel.
 Convolutions write zeros there and multiply by zeros what they read, so it must be finite: a node

@@ -10,6 +10,10 @@ products that are stated as formulas.
   needs no transpose of what is not constant (`formula_products.py`).
 - A product and a sum with one number for each element of a row, after a normalisation without
   scale or bias, become its scale and bias.
+- A group normalisation between two reshapes, of which the second undoes the first, normalises the
+  groups of the channels before them. PyTorch exports its own so, as an instance normalisation.
+- A product and a sum with one number for each channel, after a group normalisation, become a part
+  of its scale and bias.
 
 Other users of a value in between still get it.
 """
@@ -29,9 +33,9 @@ from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.activation import ErfOp, GeluOp, SigmoidOp, TanhOp
 from ...glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, PowOp, ReciprocalOp, SqrtOp, SubOp
 from ...glow_dialects.glow.generic import GenericOp
-from ...glow_dialects.glow.normalization import LayerNormOp, RmsNormOp
+from ...glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp
 from ...glow_dialects.glow.reduction import ReduceMeanOp
-from ...glow_dialects.glow.shape import BroadcastOp
+from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ..levels import GRAPH
 from .formula_products import matrix_product
@@ -255,6 +259,81 @@ def _row(value: SSAValue, row: tuple[int, ...], build: Build) -> SSAValue | None
     if any(size != 1 for size in shape[:extra]):
         return None
     return build.broadcast(build.reshape(source, shape[extra:]), row)
+
+
+# group normalisation
+
+
+@FUSIONS.rule(ReshapeOp)
+def groups_of_channels(node: ReshapeOp, build: Build) -> SSAValue | None:
+    """Returns a normalisation of `x`, if `node` undoes what a reshape of `x` does before one."""
+    norm = defining_op(node.input, GroupNormOp)
+    before = None if norm is None else defining_op(norm.input, ReshapeOp)
+    if norm is None or before is None or not node.input.has_one_use():
+        return None
+    shape, inner = shape_of(before.input.type), shape_of(before.result.type)
+    groups = norm.groups.value.data
+    if len(shape) < 2 or shape != shape_of(node.result.type) or shape[0] != inner[0]:
+        return None
+    if shape[1] % inner[1]:
+        return None
+    scale, bias = (_repeat_each(v, shape[1], build) for v in (norm.scale, norm.bias))
+    return build(
+        GroupNormOp, before.input, scale, bias, groups=groups, epsilon=norm.epsilon.value.data
+    )
+
+
+def _repeat_each(value: SSAValue, count: int, build: Build) -> SSAValue:
+    """Returns `count` numbers: each of `value` [K] so often, one after the other."""
+    (size,) = shape_of(value.type)
+    number = splat_value(value)
+    if number is not None:
+        return build.splat(number, with_shape(element_of(value.type), [count]))
+    columns = build.broadcast(build.reshape(value, [size, 1]), [size, count // size])
+    return build.reshape(columns, [count])
+
+
+@FUSIONS.rule(MulOp)
+def scale_of_channels(node: MulOp, build: Build) -> SSAValue | None:
+    """Returns a group normalisation times one number for each channel."""
+    for value, other in _either_way(node):
+        norm = defining_op(value, GroupNormOp)
+        factor = None if norm is None else _by_channel(other, build)
+        if norm is None or factor is None or not value.has_one_use():
+            build.discard()
+            continue
+        scale, bias = norm.scale, norm.bias
+        scale = factor if splat_value(scale) == 1 else build(MulOp, scale, factor)
+        bias = bias if splat_value(bias) == 0 else build(MulOp, bias, factor)
+        return build.like(norm, norm.input, scale, bias)
+    return None
+
+
+@FUSIONS.rule(AddOp)
+def bias_of_channels(node: AddOp, build: Build) -> SSAValue | None:
+    """Returns a group normalisation plus one number for each channel."""
+    for value, other in _either_way(node):
+        norm = defining_op(value, GroupNormOp)
+        term = None if norm is None else _by_channel(other, build)
+        if norm is None or term is None or not value.has_one_use():
+            build.discard()
+            continue
+        bias = term if splat_value(norm.bias) == 0 else build(AddOp, norm.bias, term)
+        return build.like(norm, norm.input, norm.scale, bias)
+    return None
+
+
+def _by_channel(value: SSAValue, build: Build) -> SSAValue | None:
+    """Returns the number of each channel, if `value` repeats it along all other dimensions."""
+    source = _repeated(value)
+    if source is None:
+        return None
+    rank, channels = len(shape_of(value.type)), shape_of(value.type)[1]
+    shape = shape_of(source.type)
+    aligned = [1] * (rank - len(shape)) + list(shape)
+    if aligned != [1, channels] + [1] * (rank - 2):
+        return None
+    return build.reshape(source, [channels])
 
 
 @dataclass(frozen=True)

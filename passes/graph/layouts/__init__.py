@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import convolutions, elements, moves  # noqa: F401
+from . import convolutions, elements, moves, normalization  # noqa: F401
 from .demand import demands
 from .sizes import block_sizes
 from .state import Blocked, Layouts, Plain, rule_of

@@ -26,6 +26,7 @@ from ....glow_dialects.formula.statement import (
 from ....glow_dialects.glow import NODES
 from ....glow_dialects.glow.base import DataParallel, OnlyMovesData
 from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.normalization import GroupNormOp
 from ....glow_dialects.glow.pooling import Windowed
 from ....glow_dialects.glow.resampling import ResampleOp
 from ....glow_dialects.glow.shape import BroadcastOp
@@ -53,7 +54,7 @@ def says_all(operator: type[Structured]) -> bool:
     return not (
         operator.DECLARES_RESULT
         or operator.has_trait(OnlyMovesData)
-        or issubclass(operator, Windowed | ConvolutionOp | ResampleOp)
+        or issubclass(operator, Windowed | ConvolutionOp | ResampleOp | GroupNormOp)
     )
 
 

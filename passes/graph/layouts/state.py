@@ -174,6 +174,9 @@ class Layouts:
                 return Blocked(packed, channels)
             case BroadcastOp() as broadcast:
                 return self._repeated(broadcast, shape)
+            case _ if prod(sizes) == 1 and channels % block == 0:
+                # memory already has the blocked order
+                return Blocked(self.reshaped(value, shape), channels)
             case _:
                 return Blocked(self.add(PackChannelsOp, value, block=block), channels)
 
@@ -203,10 +206,11 @@ class Layouts:
         if value not in self._replaced:
             return value
         if value not in self._unpacked:
-            self._unpacked[value] = self._unpack(self._blocked[value], shape_of(value.type))
+            self._unpacked[value] = self.unpacked(self._blocked[value], shape_of(value.type))
         return self._unpacked[value]
 
-    def _unpack(self, found: Blocked, shape: Sequence[int]) -> SSAValue:
+    def unpacked(self, found: Blocked, shape: Sequence[int]) -> SSAValue:
+        """Returns the plain version of a value, of `shape`."""
         batch, channels, *sizes = shape
         if prod(sizes) != 1:
             return self.add(UnpackChannelsOp, found.value, channels=channels)

@@ -223,3 +223,44 @@ func.func @columns(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
 // CHECK-NEXT:  %roots = glow.broadcast %root : (tensor<1x4xf32>) -> tensor<2x4xf32>
 // CHECK-NEXT:  %r = glow.div %x, %roots : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
 // CHECK-NEXT:  func.return %r : tensor<2x4xf32>
+
+// -----
+
+// Two groups of three channels each, as PyTorch exports them; then a scale and a bias of channels.
+func.func @group_norm(%x: tensor<2x6x5xf32>, %scale: tensor<6x1xf32>, %bias: tensor<1x6x1xf32>) -> tensor<2x6x5xf32> {
+  %one = glow.splat value 1.0 : tensor<2xf32>
+  %zero = glow.splat value 0.0 : tensor<2xf32>
+  %g = glow.reshape %x : (tensor<2x6x5xf32>) -> tensor<2x2x15xf32>
+  %n = glow.group_norm %g, %one, %zero groups 2 epsilon 0.25 : (tensor<2x2x15xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x2x15xf32>
+  %y = glow.reshape %n : (tensor<2x2x15xf32>) -> tensor<2x6x5xf32>
+  %scales = glow.broadcast %scale : (tensor<6x1xf32>) -> tensor<2x6x5xf32>
+  %biases = glow.broadcast %bias : (tensor<1x6x1xf32>) -> tensor<2x6x5xf32>
+  %s = glow.mul %y, %scales : (tensor<2x6x5xf32>, tensor<2x6x5xf32>) -> tensor<2x6x5xf32>
+  %r = glow.add %s, %biases : (tensor<2x6x5xf32>, tensor<2x6x5xf32>) -> tensor<2x6x5xf32>
+  func.return %r : tensor<2x6x5xf32>
+}
+
+// CHECK-LABEL: @group_norm(
+// CHECK-NOT:   glow.mul
+// CHECK:       %[[S:.*]] = glow.reshape %scale : (tensor<6x1xf32>) -> tensor<6xf32>
+// CHECK:       %[[B:.*]] = glow.reshape %bias : (tensor<1x6x1xf32>) -> tensor<6xf32>
+// CHECK-NEXT:  %[[R:.*]] = glow.group_norm %x, %[[S]], %[[B]] groups 2 epsilon 0.25 : (tensor<2x6x5xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x6x5xf32>
+// CHECK-NEXT:  func.return %[[R]]
+
+// -----
+
+// A scale for each image stays, and so does a normalisation that others read as well.
+func.func @other_scales(%x: tensor<2x6x5xf32>, %one: tensor<6xf32>, %scale: tensor<2x6x1xf32>) -> (tensor<2x6x5xf32>, tensor<2x30xf32>) {
+  %n = glow.group_norm %x, %one, %one groups 2 : (tensor<2x6x5xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x6x5xf32>
+  %scales = glow.broadcast %scale : (tensor<2x6x1xf32>) -> tensor<2x6x5xf32>
+  %r = glow.mul %n, %scales : (tensor<2x6x5xf32>, tensor<2x6x5xf32>) -> tensor<2x6x5xf32>
+  %g = glow.reshape %x : (tensor<2x6x5xf32>) -> tensor<2x3x10xf32>
+  %three = glow.splat value 1.0 : tensor<3xf32>
+  %m = glow.group_norm %g, %three, %three groups 3 : (tensor<2x3x10xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x10xf32>
+  %flat = glow.reshape %m : (tensor<2x3x10xf32>) -> tensor<2x30xf32>
+  func.return %r, %flat : tensor<2x6x5xf32>, tensor<2x30xf32>
+}
+
+// CHECK-LABEL: @other_scales(
+// CHECK:       glow.mul
+// CHECK:       glow.group_norm %g, {{.*}} : (tensor<2x3x10xf32>

@@ -9,6 +9,7 @@ from glow.glow_dialects.glow.arithmetic import AddOp, LogOp, MulOp, SignOp
 from glow.glow_dialects.glow.base import Node
 from glow.glow_dialects.glow.constant import SplatOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
+from glow.glow_dialects.glow.normalization import GroupNormOp
 from glow.glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from glow.glow_dialects.glow.reduction import ReduceMeanOp
 from glow.glow_dialects.glow.shape import BroadcastOp, ConcatOp, ReshapeOp, SliceOp, TransposeOp
@@ -168,6 +169,31 @@ def test_large_depthwise_windows(block: int):
     g = Graph(4, 1, 20, 3, 6)
     changed = check(g.module(g.conv(g.x, 20, 5, 1, 20)), block)
     assert count(changed)["glow_cpu.blocked_depthwise_convolution"] == 1
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize(("channels", "groups"), [(16, 1), (24, 8), (30, 3), (19, 19), (20, 1)])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_groups_of_channels_are_normalized(block: int, channels: int, groups: int, rank: int):
+    """Groups may be parts of blocks, or reach over some; means are far from zero."""
+    g = Graph(9, 2, 3, *[7, 5][:rank])
+    x = g.conv(g.x, channels)
+    x = g.add(AddOp.of(x, g.add(SplatOp.of(result_types=[x.type], value=8.0))))
+    scale, bias = g.constant(channels), g.constant(channels)
+    x = g.add(GroupNormOp.of(x, scale, bias, groups=groups, epsilon=0.01))
+    found = count(check(g.module(g.conv(g.add(SigmoidOp.of(x)), 32)), block))
+    assert not found["glow.group_norm"]
+    assert found["glow_cpu.pack_channels"] <= 3 * (channels % block != 0)
+    if channels % block == 0:
+        assert found["glow_cpu.unpack_channels"] == 1
+
+
+def test_normalized_groups_that_are_wanted_plain():
+    g = Graph(9, 1, 3, 6, 6)
+    x = g.conv(g.x, 16)
+    x = g.add(GroupNormOp.of(x, g.constant(16), g.constant(16), groups=4))
+    found = count(check(g.module(g.add(TransposeOp.of(x, permutation=[0, 2, 3, 1]))), 8))
+    assert found["glow.group_norm"] == 1
 
 
 def test_infinities_stay_out_of_missing_channels():
