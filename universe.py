@@ -80,6 +80,7 @@ PASSES = {
     "glow-allocate": _INSTRUCTIONS + "allocate:AllocatePass",
     # programs for an accelerator
     "glow-prepare-for-vta": "lowering.vta.prepare:PrepareForVtaPass",
+    "glow-form-vta-layers": "lowering.vta.form_layers:FormVtaLayersPass",
     "glow-tile-vta-layers": "lowering.vta.tile:TileVtaLayersPass",
     "glow-lower-to-vta": "lowering.vta.lower:LowerToVtaPass",
     "glow-verify-vta-design": "passes.vta.verify_vta_design:VerifyVtaDesignPass",

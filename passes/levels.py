@@ -4,7 +4,7 @@ next.
 
 ```
 graph ──▶ instructions ──▶ planned ──▶ nests ──▶ scheduled ──▶ kernels ──▶ llvm
-               └──▶ vta
+               └──▶ layers ──▶ vta
 ```
 
 Each pass names its level in its class attribute `level`. A pass ignores functions of other levels,
@@ -45,9 +45,10 @@ SCHEDULED = Level(
 )
 KERNELS = Level("kernels (scf, arith, vector)", SCHEDULED, ("glow-generate-loops",))
 LLVM = Level("the llvm dialect", KERNELS, ("glow-expand-math", "glow-convert-to-llvm"))
-VTA = Level("programs for VTA", PROGRAM, ("glow-lower-to-vta",))
+VTA_LAYERS = Level("layers for VTA (vta)", PROGRAM, ("glow-form-vta-layers",))
+VTA = Level("programs for VTA", VTA_LAYERS, ("glow-lower-to-vta",))
 
-LEVELS = (GRAPH, PROGRAM, PLANNED, NESTS, SCHEDULED, KERNELS, LLVM, VTA)
+LEVELS = (GRAPH, PROGRAM, PLANNED, NESTS, SCHEDULED, KERNELS, LLVM, VTA_LAYERS, VTA)
 _OF_DIALECT = {
     "glow": GRAPH,
     "glow_inst": PROGRAM,
@@ -55,6 +56,7 @@ _OF_DIALECT = {
     "vta": VTA,
     "llvm": LLVM,
 }
+_LAYERS = ("vta.layer", "vta.max_pool")
 
 
 def level_of(pass_class: type[ModulePass]) -> Level | None:
@@ -107,6 +109,8 @@ def _level_of_function(function: func.FuncOp) -> Level:
     ops = [op for block in function.body.blocks for op in block.ops]
     if any(_dialect(op) == "glow_nest" for op in ops):
         return NESTS
+    if any(op.name in _LAYERS for op in ops):
+        return VTA_LAYERS
     for op in ops:
         if (level := _OF_DIALECT.get(_dialect(op))) in (GRAPH, PROGRAM, VTA):
             return level

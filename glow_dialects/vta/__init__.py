@@ -26,16 +26,24 @@ from .config import DEFAULT, AluOpcode, Engine, Opcode, VtaConfig, VtaMemory
 from .designs import DESIGNS, Design
 from .dram import MicroOpsOp, RegionKind, RegionKindAttr, RegionOp
 from .instruction import FinishOp, VtaInstruction
+from .layer_body import ApplyOp, CopyOp, FetchOp, ProductOp, WriteOp
+from .layers import AccumulatorsType, LayerLike, LayerOp, MaxPoolOp
 from .loops import AluOp, GemmOp, Loop
 from .program import contents, programs
-from .tiles import TILES, Tiles, TilesAttr
+from .tiles import Tiles, TilesAttr
 from .timing import VtaTiming
 from .transfers import LoadOp, StoreOp, Transfer
 
 VTA = Dialect(
     "vta",
-    [AluOp, FinishOp, GemmOp, LoadOp, MicroOpsOp, RegionOp, StoreOp],
-    [AluOpcodeAttr, ConfigAttr, DramType, MemoryAttr, RegionKindAttr, TilesAttr, TokensAttr],
+    [
+        *(AluOp, FinishOp, GemmOp, LoadOp, MicroOpsOp, RegionOp, StoreOp),
+        *(ApplyOp, CopyOp, FetchOp, LayerOp, MaxPoolOp, ProductOp, WriteOp),
+    ],
+    [
+        *(AccumulatorsType, AluOpcodeAttr, ConfigAttr, DramType, MemoryAttr, RegionKindAttr),
+        *(TilesAttr, TokensAttr),
+    ],
 )
 
 __all__ = [
@@ -44,20 +52,26 @@ __all__ = [
     "DESIGNS",
     "DRAM",
     "LAYER",
-    "TILES",
     "VTA",
     "AluOp",
     "AluOpcode",
+    "ApplyOp",
     "ConfigAttr",
+    "CopyOp",
     "Design",
     "DramType",
     "Engine",
+    "FetchOp",
     "FinishOp",
     "GemmOp",
+    "LayerLike",
+    "LayerOp",
     "LoadOp",
     "Loop",
+    "MaxPoolOp",
     "MicroOpsOp",
     "Opcode",
+    "ProductOp",
     "RegionKind",
     "RegionOp",
     "StoreOp",
@@ -70,6 +84,7 @@ __all__ = [
     "VtaInstruction",
     "VtaMemory",
     "VtaTiming",
+    "WriteOp",
     "config_of",
     "contents",
     "programs",

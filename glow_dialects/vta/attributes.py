@@ -25,9 +25,9 @@ from xdsl.utils.exceptions import VerifyException
 from .config import DEFAULT, AluOpcode, Engine, VtaConfig, VtaMemory, changed
 
 CONFIG = "vta.config"
+"""The attribute of a function that makes it a program for a VTA."""
 LAYER = "vta.layer"
 """The attribute of the first instruction of a layer: its name."""
-"""The attribute of a function that makes it a program for a VTA."""
 
 _ALWAYS_PRINTED = ("batch", "block_in", "block_out")
 _PARAMETERS = tuple(f.name for f in fields(VtaConfig))

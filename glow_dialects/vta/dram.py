@@ -85,9 +85,10 @@ class RegionOp(IRDLOperation):
 
     Instructions count from the start of the region, in elements of the memory that they move.
 
-    `array` is the tensor that the host gives or takes, and `tiles` how it is stored: dimensions are
-    padded to whole tiles of that many elements, tiles are in row order, and so are the elements in
-    each; none is plain row order. NCHW with [1, 16, 1, 1] is stored as N, C/16, H, W, 16.
+    `array` is the tensor that it holds, which the host gives to an input or takes from an output.
+    `tiles` says how it is stored: dimensions are padded to whole tiles of that many elements, tiles
+    are in row order, and so are the elements in each; none is plain row order. NCHW with [1, 16, 1,
+    1] is stored as N, C/16, H, W, 16.
 
     ```mlir
     %x = vta.region input "x" at 0 bytes 3136 as tensor<1x3x14x14xi8> tiles [1, 16, 1, 1]

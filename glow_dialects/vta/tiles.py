@@ -1,4 +1,4 @@
-"""The tiles of a layer, as an attribute of the instruction that the layer computes."""
+"""The tiles of a layer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-
-TILES = "vta.tiles"
-"""The attribute of an instruction with the tiles of the layers that compute its result."""
 
 
 @dataclass(frozen=True)

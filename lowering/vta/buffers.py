@@ -26,11 +26,11 @@ from ...glow_dialects.glow_inst.stacked import StackedOp
 from ...glow_dialects.operator import element_of, shape_of, text_of
 from ...glow_dialects.python_values import to_python
 from ...glow_dialects.views import is_whole
+from ...glow_dialects.vta.grid import spatial_shape
 from ...passes.graph.rewriting import failure
 from ...passes.instructions.loops import SPLAT, Body, is_loop
 from ...passes.instructions.program import memref
 from ...semantics.arrays import constant_array, numpy_dtype
-from .regions import spatial_shape
 
 
 def unsupported(op: Operation, why: str) -> NoReturn:

@@ -23,7 +23,16 @@ from ...glow_dialects.glow_inst.instruction import OperatorInstruction, buffer_o
 from ...glow_dialects.glow_inst.stacked import StackedOp
 from ...glow_dialects.operator import element_of
 from ...glow_dialects.python_values import to_python
-from ...glow_dialects.vta import VtaConfig, VtaMemory
+from ...glow_dialects.vta import (
+    AluOpcode,
+    ApplyOp,
+    FetchOp,
+    LayerOp,
+    VtaConfig,
+    VtaMemory,
+    WriteOp,
+)
+from ...glow_dialects.vta.layers import InLayer
 from ...table import Table
 from .buffers import (
     Buffers,
@@ -35,8 +44,8 @@ from .buffers import (
     same_layout,
     unsupported,
 )
+from .chain_ops import ChainOps, spread_vectors
 from .epilogue import Chain, Leaf, shared
-from .layers import Layer, Linear, spread_vectors
 from .memory_map import MemoryMap
 from .products import Packer, Piece, Weighted
 from .regions import Tensor
@@ -47,6 +56,8 @@ Product = Callable[["Builder", OperatorInstruction], Chain]
 ELEMENTS: Table[type[Node], Element[Any]] = Table("a rule for accumulators")
 PRODUCTS: Table[type[Node], Product] = Table("a rule for its sums")
 INT8 = (-128, 127)
+_BYTE = 8
+"""Bits that a store takes of an accumulator."""
 
 
 def element(*operators: type[N]) -> Callable[[Element[N]], Element[N]]:
@@ -217,36 +228,35 @@ class Builder:
 
     def layers(
         self, chain: Chain, output: Tensor, higher: Sequence[Tensor] = ()
-    ) -> Iterator[Layer]:
-        """Yields the layers that compute a chain, one for each piece of the output."""
+    ) -> Iterator[LayerOp]:
+        """
+        Yields the layers that compute a chain, one for each piece of the output. The bits from 8 on
+        go to `higher`, 8 each.
+        """
         weighted = [leaf for leaf in self._leaves if isinstance(leaf, Weighted)]
         pieces = self._pieces(weighted, output)
         is_flat = output.grid.is_flat and all(w.is_flat for w in weighted)
         packers = {w: Packer(self._memory, w, pieces) for w in weighted}
-        constants = None
+        vectors = None
         for number, piece in enumerate(pieces):
-            leaves = [
-                leaf if isinstance(leaf, Tensor) else packers[leaf].products(number, piece, is_flat)
-                for leaf in self._leaves
-            ]
-            linear = Linear(self.config, leaves)
-            result = linear.add(chain)
-            if linear.vectors and constants is None:
-                array = spread_vectors(linear.vectors, output.shape[1], self.config)
-                constants = self._memory.constant(f"{self.name}.vectors", array, VtaMemory.ACC)
-            yield Layer(
-                self.name,
-                output,
-                piece.first,
-                piece.blocks,
-                linear.actions,
-                result,
-                linear.slots,
-                len(linear.vectors),
-                constants,
-                is_flat=is_flat,
-                higher=higher,
-            )
+
+            def leaf(index: int, number: int = number, piece: Piece = piece) -> Sequence[InLayer]:
+                found = self._leaves[index]
+                if isinstance(found, Tensor):
+                    return [FetchOp.of(found.dram.value)]
+                return packers[found].products(number, piece, is_flat)
+
+            made = ChainOps(self.config, leaf)
+            value = made.add(chain)
+            made.ops.append(WriteOp.of(value, output.dram.value))
+            for tensor in higher:
+                value = made.append(ApplyOp.of(AluOpcode.SHR, value, imm=_BYTE))
+                made.ops.append(WriteOp.of(value, tensor.dram.value))
+            if made.vectors and vectors is None:
+                array = spread_vectors(made.vectors, output.shape[1], self.config)
+                vectors = self._memory.constant(f"{self.name}.vectors", array, VtaMemory.ACC).value
+            blocks = piece.first, piece.blocks
+            yield LayerOp.of(self.name, blocks, made.ops, vectors, is_flat)
 
     def _pieces(self, weighted: Sequence[Weighted], output: Tensor) -> list[Piece]:
         found = [w.pieces(self.config) for w in weighted if w.groups > 1]

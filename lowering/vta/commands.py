@@ -9,10 +9,11 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 from ...glow_dialects.vta import AluOpcode, VtaConfig, VtaMemory
+from ...glow_dialects.vta.grid import Dim
 from .layers import parts
 from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
-from .regions import Dim, Dram, Move, moves
+from .regions import Dram, Move, moves
 from .stream import BufferSpan, Stream
 
 _ZEROS = 16

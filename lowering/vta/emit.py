@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ...glow_dialects.vta import AluOpcode, Tiles, VtaConfig, VtaMemory
+from ...glow_dialects.vta.grid import Dim, Grid
 from .commands import Bytes, Ring, alu, clipped, load_padded, reset
 from .layers import (
     Accumulate,
@@ -24,16 +25,14 @@ from .layers import (
     Product,
     Slot,
     Vector,
+    Write,
     parts,
 )
 from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
-from .regions import Dim, Grid, Move, Tensor, moves
+from .regions import Move, moves
 from .stream import BufferSpan, Stream
 from .tiling import tiling_of
-
-_BYTE = 8
-"""Bits that a store takes of an accumulator."""
 
 
 class Pitch(NamedTuple):
@@ -93,6 +92,7 @@ class _Emitter:
         memory: MemoryMap,
     ):
         self.layer = layer
+        self.products = layer.products
         self.stream = stream
         self.micro_ops = micro_ops
         self.memory = memory
@@ -116,7 +116,6 @@ class _Emitter:
                 self._load_vectors(tile, place)
             for action in self.layer.actions:
                 _ACTIONS[type(action)](self, tile, place, action)
-            self._store(tile, place)
 
     def _tiles(self) -> Iterator[Tile]:
         t, grid = self.tiling, self._grid(self.layer.output.grid)
@@ -161,18 +160,12 @@ class _Emitter:
             move = Move(first, 1, tile.blocks, tile.blocks)
             self.stream.load(VtaMemory.ACC, self._vector(tile, place, index).begin, constants, move)
 
-    def _store(self, tile: Tile, place: int) -> None:
-        self._store_low(tile, place, self.layer.output)
-        for tensor in self.layer.higher:
-            self.apply(tile, place, Apply(self.layer.result, AluOpcode.SHR, _BYTE))
-            self._store_low(tile, place, tensor)
-
-    def _store_low(self, tile: Tile, place: int, output: Tensor) -> None:
-        grid = self._grid(output.grid)
+    def write(self, tile: Tile, place: int, action: Write) -> None:
+        grid = self._grid(action.tensor.grid)
         first = grid.first(tile.image, self.layer.first + tile.block, tile.row, tile.column)
-        span = self._slot(tile, place, self.layer.result)
+        span = self._slot(tile, place, action.slot)
         for offset, move in moves(first, tile.dims(grid, self.layer.is_flat), self.config):
-            self.stream.store(span.begin + offset, output.dram, move)
+            self.stream.store(span.begin + offset, action.tensor.dram, move)
 
     def fetch(self, tile: Tile, place: int, action: Fetch) -> None:
         grid = self._grid(action.source.grid)
@@ -211,10 +204,10 @@ class _Emitter:
 
     def accumulate(self, tile: Tile, place: int, action: Accumulate) -> None:
         span = self._slot(tile, place, action.slot)
-        reset(self.stream, self.micro_ops, span)
-        for number, product in enumerate(self.layer.products):
-            if any(product is p for p in action.products):
-                self._multiply(tile, span, product, self.tiling.inputs[number])
+        if not action.is_added:
+            reset(self.stream, self.micro_ops, span)
+        number = self.products.index(action.product)
+        self._multiply(tile, span, action.product, self.tiling.inputs[number])
 
     def _multiply(self, tile: Tile, span: BufferSpan, p: Product, chunk: int) -> None:
         for first, count in parts(p.inputs, chunk):
@@ -292,4 +285,5 @@ _ACTIONS: dict[type[Action], Callable[[_Emitter, Tile, int, Any], None]] = {
     Fetch: _Emitter.fetch,
     Apply: _Emitter.apply,
     Duplicate: _Emitter.duplicate,
+    Write: _Emitter.write,
 }

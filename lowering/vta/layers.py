@@ -1,46 +1,22 @@
 """
-Layers: the unit of work of one pass over the accumulators.
+Layers as actions on slots: places of the accumulators, of which each holds a value of a tile.
 
-A layer makes one tensor of 8 bits. For each tile of the tensor, products are accumulated, tensors
-that are combined with them are loaded, the ALU computes the rest, and the result is stored.
+`vta.layer` says what is computed. A value takes a slot when it comes about, keeps it while
+operators change it, and leaves it to others when it has been combined with another value.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
-from ...glow_dialects.vta import AluOpcode, VtaConfig
-from .epilogue import Chain, Constant, Leaf, Pair, Shared
-from .regions import Dram, Grid, Tensor
+from ...glow_dialects.vta import AluOpcode
+from ...glow_dialects.vta.grid import Grid, Window
+from .regions import Dram, Tensor
 
 
-class Window(NamedTuple):
-    """The inputs of an output in one spatial dimension."""
-
-    kernel: int = 1
-    stride: int = 1
-    dilation: int = 1
-    before: int = 0
-    """Zeros in front of the first input."""
-
-    def reach(self, outputs: int) -> int:
-        """
-        Returns the number of inputs from the first to the last that `outputs` neighbouring outputs
-        need.
-        """
-        return (outputs - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
-
-    def first(self, output: int) -> int:
-        """Returns the first input of an output; less than 0 in the padding."""
-        return output * self.stride - self.before
-
-
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class Product:
     """
     Sums over windows and blocks of input channels of inputs by weights.
@@ -70,10 +46,11 @@ class Product:
 
 
 class Accumulate(NamedTuple):
-    """Products into the accumulators of a slot."""
+    """A product into the accumulators of a slot; added to what is there, if so said."""
 
     slot: int
-    products: Sequence[Product]
+    product: Product
+    is_added: bool = False
 
 
 class Fetch(NamedTuple):
@@ -110,7 +87,14 @@ class Duplicate(NamedTuple):
     source: int
 
 
-Action = Accumulate | Fetch | Apply | Duplicate
+class Write(NamedTuple):
+    """The lowest 8 bits of the accumulators of a slot into a tensor."""
+
+    slot: int
+    tensor: Tensor
+
+
+Action = Accumulate | Fetch | Apply | Duplicate | Write
 
 
 @dataclass(eq=False)
@@ -121,22 +105,18 @@ class Layer:
     output: Tensor
     first: int
     blocks: int
-    actions: list[Action]
-    result: int
-    """The slot that is stored."""
+    actions: Sequence[Action]
     slots: int
     vectors: int
     constants: Dram | None
     """An accumulator for each vector and each block of the tensor."""
     is_flat: bool = False
     """Whether all images are single pixels, and computed together."""
-    higher: Sequence[Tensor] = ()
-    """The places of bits 8 to 15, and so on, of the result, if it has more than 8."""
 
     @property
     def products(self) -> list[Product]:
         """All products, each once."""
-        found = (p for a in self.actions if isinstance(a, Accumulate) for p in a.products)
+        found = (a.product for a in self.actions if isinstance(a, Accumulate))
         return list(dict.fromkeys(found))
 
 
@@ -149,97 +129,8 @@ class Pooling:
     output: Tensor
     rows: Window
     columns: Window
-
-
-@dataclass
-class Linear:
-    """The actions of a chain, and the vectors that they use."""
-
-    config: VtaConfig
-    leaves: Sequence[Sequence[Product] | Tensor]
-    actions: list[Action] = field(default_factory=list)
-    vectors: list[Constant] = field(default_factory=list)
-    slots: int = 0
-    _free: list[int] = field(default_factory=list)
-    _uses: Counter[Shared] = field(default_factory=Counter)
-    """The number of uses of a common beginning of chains that are still to come."""
-    _kept: dict[Shared, int] = field(default_factory=dict)
-    """The common beginnings that are needed again, and their slots."""
-
-    def add(self, chain: Chain) -> int:
-        """Emits a chain; the slot of its result."""
-        self._count(chain)
-        return self._add(chain)
-
-    def _count(self, chain: Chain) -> None:
-        base = chain.base
-        if isinstance(base, Pair):
-            self._count(base.left)
-            self._count(base.right)
-        elif isinstance(base, Shared):
-            if base not in self._uses:
-                self._count(base.chain)
-            self._uses[base] += 1
-
-    def _add(self, chain: Chain) -> int:
-        slot = self._base(chain)
-        for step, _ in chain.steps:
-            self.actions.append(Apply(slot, step.opcode, self._operand(step.value)))
-        return slot
-
-    def _base(self, chain: Chain) -> int:
-        base = chain.base
-        if isinstance(base, Shared):
-            return self._shared(base)
-        if isinstance(base, Leaf):
-            slot = self._take()
-            leaf = self.leaves[base.index]
-            action = Fetch(slot, leaf) if isinstance(leaf, Tensor) else Accumulate(slot, leaf)
-            self.actions.append(action)
-            return slot
-        left, right = self._add(base.left), self._add(base.right)
-        self.actions.append(Apply(left, base.opcode, Slot(right)))
-        self._free.append(right)
-        return left
-
-    def _shared(self, base: Shared) -> int:
-        slot = self._kept.get(base)
-        if slot is None:
-            slot = self._kept[base] = self._add(base.chain)
-        self._uses[base] -= 1
-        if not self._uses[base]:
-            return self._kept.pop(base)
-        copy = self._take()
-        self.actions.append(Duplicate(copy, slot))
-        return copy
-
-    def _take(self) -> int:
-        if self._free:
-            return self._free.pop()
-        self.slots += 1
-        return self.slots - 1
-
-    def _operand(self, value: Constant) -> int | Vector:
-        limit = 1 << (self.config.imm_bits - 1)
-        if isinstance(value, int) and -limit <= value < limit:
-            return value
-        for index, known in enumerate(self.vectors):
-            if np.array_equal(known, value):
-                return Vector(index)
-        self.vectors.append(value)
-        return Vector(len(self.vectors) - 1)
-
-
-def spread_vectors(vectors: Sequence[Constant], channels: int, config: VtaConfig) -> np.ndarray:
-    """
-    Returns vectors as accumulators: int32[vectors, blocks, batch, block]; 0 after the channels.
-    """
-    blocks = -(-channels // config.block_out)
-    found = np.zeros((len(vectors), blocks * config.block_out), np.int32)
-    for row, vector in zip(found, vectors, strict=True):
-        row[:channels] = vector
-    tiles = found.reshape(len(vectors), blocks, 1, config.block_out)
-    return np.repeat(tiles, config.batch, axis=2)
+    least: int
+    """The least number that occurs."""
 
 
 def parts(count: int, size: int) -> Iterator[tuple[int, int]]:

@@ -1,35 +1,46 @@
-"""The regions of DRAM of a program under construction."""
+"""The regions of DRAM of a program."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import lcm
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i8
+from xdsl.ir import SSAValue
 
 from ...glow_dialects.blob import BlobAttr
 from ...glow_dialects.vta import RegionKind, RegionOp, VtaConfig, VtaMemory
 from ...glow_dialects.vta.attributes import number
+from ...glow_dialects.vta.grid import grid_of, spatial_shape
+from ...glow_dialects.vta.layers import region_of, tensor_shape
 from ...passes.instructions.memory_planner import Plan
+from ...passes.visited_operation import each
 from ...semantics.arrays import make_constant
-from .regions import Dram, Space, Tensor, grid_of, spatial_shape
+from .regions import Dram, Space, Tensor
 
 
 class MemoryMap:
     """
-    Places regions one after the other, at addresses at which elements of any kind can begin.
-    Scratch regions are placed together, when the life of each is known.
+    Places regions one after the other, at addresses at which elements of any kind can begin, behind
+    those that there are. Scratch regions are placed together, when the life of each is known.
     """
 
-    def __init__(self, config: VtaConfig):
+    def __init__(self, config: VtaConfig, regions: Sequence[RegionOp] = ()):
         self.config = config
-        self.regions: list[RegionOp] = []
+        self.regions = list(regions)
         self._alignment = lcm(*(config.element_bytes(memory) for memory in VtaMemory))
-        self._end = -(-config.base_address // self._alignment) * self._alignment
+        self._end = self._aligned(config.base_address)
+        for op in each(regions):
+            self._end = max(self._end, self._aligned(op.first_byte + op.num_bytes))
+        self._names = {op.label.data for op in regions}
         self._shared: dict[str, Dram] = {}
         """Constants that several layers use, by name."""
-        self._names: set[str] = set()
-        self._scratch: list[tuple[RegionOp, Tensor]] = []
+        self._tensors: dict[SSAValue, Tensor] = {}
+        self._drams: dict[SSAValue, Dram] = {}
+
+    def _aligned(self, address: int) -> int:
+        return -(-address // self._alignment) * self._alignment
 
     def place(self, size: int) -> int:
         """Returns the address of `size` bytes."""
@@ -45,33 +56,54 @@ class MemoryMap:
         for other ranks.
         """
         c, full = self.config, spatial_shape(shape)
-        elements = grid_of(full, c).elements
-        size = elements * c.element_bytes(VtaMemory.OUT)
-        is_scratch = kind is RegionKind.SCRATCH
-        array = tiles = None
-        if not is_scratch:
-            array = TensorType(i8, shape)
-            tiles = (c.batch, c.block_out, *[1] * (len(shape) - 2))
-        address = 0 if is_scratch else self.place(size)
+        size = grid_of(full, c).elements * c.element_bytes(VtaMemory.OUT)
+        tiles = (c.batch, c.block_out, *[1] * (len(shape) - 2))
+        address = 0 if kind is RegionKind.SCRATCH else self.place(size)
+        array = TensorType(i8, shape)
         op = RegionOp.of(kind, self._unused(name), address, size, None, array, tiles)
         self.regions.append(op)
-        space = Space(elements) if kind is RegionKind.OUTPUT else None
-        made = Tensor(Dram(op.result, elements, space), full, c, bounds, kind)
-        if is_scratch:
-            self._scratch.append((op, made))
-        return made
+        return self.tensor_of(op.result, bounds)
 
-    def scratch(self) -> list[Tensor]:
-        """Returns the tensors that still have to be placed."""
-        return [tensor for _, tensor in self._scratch]
+    def tensor_of(self, value: SSAValue, bounds: tuple[int, int] = (-128, 127)) -> Tensor:
+        """Returns the tensor in a region, the same one at each call."""
+        if value not in self._tensors:
+            dram, kind = self.dram(value, VtaMemory.OUT), region_of(value).kind.data
+            self._tensors[value] = Tensor(dram, tensor_shape(value), self.config, bounds, kind)
+        return self._tensors[value]
+
+    def dram(self, value: SSAValue, memory: VtaMemory) -> Dram:
+        """Returns a region as elements of a memory, the same one at each call."""
+        if value not in self._drams:
+            op = region_of(value)
+            elements = op.num_bytes // self.config.element_bytes(memory)
+            self._drams[value] = Dram(value, elements)
+        return self._drams[value]
+
+    def scratch(self) -> list[RegionOp]:
+        """Returns the regions between layers."""
+        return [op for op in self.regions if op.kind.data is RegionKind.SCRATCH]
 
     def place_scratch(self, plan: Plan) -> None:
-        """Places the tensors of `scratch` as planned; the offsets are in bytes."""
-        element = self.config.element_bytes(VtaMemory.OUT)
-        address, space = self.place(plan.size), Space(plan.size // element)
-        for (op, tensor), offset in zip(self._scratch, plan.offsets, strict=True):
+        """Places the regions of `scratch` as planned; the offsets are in bytes."""
+        address = self.place(plan.size)
+        for op, offset in zip(self.scratch(), plan.offsets, strict=True):
             op.properties["address"] = number(address + offset)
-            tensor.dram.space, tensor.dram.start = space, offset // element
+
+    def order_accesses(self) -> None:
+        """
+        Gives regions that the program writes to their memory spaces: each output has one, and
+        regions of scratch, which may overlap, share one.
+        """
+        element, scratch = self.config.element_bytes(VtaMemory.OUT), self.scratch()
+        low = min((op.first_byte for op in each(scratch)), default=0)
+        high = max((op.first_byte + op.num_bytes for op in each(scratch)), default=0)
+        shared = Space((high - low) // element)
+        for op in each([op for op in self.regions if op.kind.data.writable]):
+            dram = self.dram(op.result, VtaMemory.OUT)
+            if op.kind.data is RegionKind.SCRATCH:
+                dram.space, dram.start = shared, (op.first_byte - low) // element
+            else:
+                dram.space = Space(dram.elements)
 
     def constant(self, name: str, array: np.ndarray, memory: VtaMemory) -> Dram:
         """Returns a region with the bytes of an array, as elements of a memory."""

@@ -17,12 +17,12 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...errors import CompileError
-from ...glow_dialects.glow.pooling import MaxPoolOp
+from ...glow_dialects.glow.pooling import MaxPoolOp as MaxPool
 from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, buffer_of
 from ...glow_dialects.glow_inst.memory import STATE, argument_attributes, is_input
 from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.quant import QuantizedType
-from ...glow_dialects.vta import RegionKind
+from ...glow_dialects.vta import LayerLike, MaxPoolOp, RegionKind
 from ...passes.instructions.loops import read_views
 from ...passes.visited_operation import each
 from .buffers import (
@@ -37,7 +37,6 @@ from .buffers import (
 )
 from .builder import INT8, Builder, is_product, root_of
 from .epilogue import Chain
-from .layers import Layer, Pooling
 from .legalize import legalized
 from .memory_map import MemoryMap
 from .operators import windows
@@ -52,9 +51,7 @@ class Network:
 
     def __init__(self, main: func.FuncOp, memory: MemoryMap):
         self.memory = memory
-        self.layers: list[Layer | Pooling] = []
-        self.origins: list[Instruction] = []
-        """For each layer the instruction whose result it computes."""
+        self.layers: list[LayerLike] = []
         self.tensors: dict[SSAValue, Tensor] = {}
         """The values in DRAM: buffers, and values in bodies that are stored in them."""
         self._wide: dict[SSAValue, list[Tensor]] = {}
@@ -71,9 +68,11 @@ class Network:
             if not is_input(argument):
                 self._add_output(argument)
         for op in each(instructions):
+            first = len(self.layers)
             for view in op.written():
                 self._compute(Definition(op, view))
-                self.origins += [op] * (len(self.layers) - len(self.origins))
+            for layer in self.layers[first:]:
+                layer.location = op.location
 
     # regions
 
@@ -128,7 +127,7 @@ class Network:
             self.layers.extend(builder.layers(chain, low, higher))
         elif buffer not in self.tensors and not self._is_stored(made):
             return
-        elif isinstance(op, OperatorInstruction) and op.OPERATOR is MaxPoolOp:
+        elif isinstance(op, OperatorInstruction) and op.OPERATOR is MaxPool:
             self._pool(op, made)
         else:
             self._store(made)
@@ -178,7 +177,9 @@ class Network:
             unsupported(op, "it has an epilogue (stack products alone: glow-stack-ops, epilogues)")
         rows, columns = windows(op, op.call.ints("kernel"))
         output = self._output(made, source.bounds)
-        self.layers.append(Pooling(name_of(buffer_of(made.view)), source, output, rows, columns))
+        name, least = name_of(buffer_of(made.view)), source.bounds[0]
+        values = source.dram.value, output.dram.value
+        self.layers.append(MaxPoolOp.of(name, *values, rows, columns, least))
 
     # which buffers lie in DRAM
 

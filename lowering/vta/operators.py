@@ -10,10 +10,10 @@ from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ...glow_dialects.glow_inst.instruction import OperatorInstruction
 from ...glow_dialects.operator import Call, shape_of
 from ...glow_dialects.vta import AluOpcode
+from ...glow_dialects.vta.grid import Window
 from .buffers import image_shape, unsupported
 from .builder import Builder, product
 from .epilogue import Chain
-from .layers import Window
 from .products import Weighted
 
 

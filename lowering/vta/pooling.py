@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from ...errors import CompileError
 from ...glow_dialects.vta import AluOpcode, Tiles, VtaConfig, VtaMemory
+from ...glow_dialects.vta.grid import Dim, Window
 from .commands import Bytes, Clipped, Ring, alu, clipped, reset
-from .layers import Pooling, Window, parts
+from .layers import Pooling, parts
 from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
-from .regions import Dim, moves
+from .regions import moves
 from .stream import BufferSpan, Stream
 
 
@@ -90,7 +91,7 @@ class _Tile:
         inputs = BufferSpan(VtaMemory.ACC, outputs.end, outputs.end + size)
         self._load(inputs)
         reset(self.stream, self.micro_ops, outputs)
-        least = self.pool.source.bounds[0]
+        least = self.pool.least
         if least:
             axes = [Axis(outputs.end - outputs.begin, 1)]
             alu(self.stream, self.micro_ops, AluOpcode.ADD, axes, outputs, least)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from xdsl.ir import SSAValue
 
-from ...glow_dialects.vta import VtaConfig, VtaMemory
-from .layers import Product, Window, parts
+from ...glow_dialects.vta import ProductOp, VtaConfig, VtaMemory
+from ...glow_dialects.vta.grid import Dim, Grid, Window
+from .layers import parts
 from .memory_map import MemoryMap
-from .regions import Dim, Grid, Tensor
+from .regions import Tensor
 
 
 class Piece(NamedTuple):
@@ -87,21 +89,28 @@ class Packer:
                 packed.append(array.reshape(-1))
         self._dram = memory.constant(f"{w.name}.weights", np.concatenate(packed), VtaMemory.WGT)
 
-    def products(self, number: int, piece: Piece, is_flat: bool) -> list[Product]:
-        """Returns the products of piece `number`, whose sum is the result."""
+    def products(self, number: int, piece: Piece, is_flat: bool) -> list[ProductOp]:
+        """Returns the products of piece `number`, each added to the one before."""
         w = self._weighted
-        first, count = self._inputs(piece)
-        found = []
+        blocks = self._inputs(piece)
+        found: list[ProductOp] = []
+        sums: SSAValue | None = None
         for i, (r, c) in enumerate(self._windows):
-            if is_flat:
-                # strides are between pixels, and this image has one
-                grid, rows, columns = w.source.grid.flat(), Window(), Window()
-            else:
-                grid, rows, columns = _thinned(w.source.grid, r.window, c.window)
+            grid, rows, columns = w.source.grid, Window(), Window()
+            # strides are between pixels, and a flat image has one
+            if not is_flat:
+                grid, rows, columns = _thinned(grid, r.window, c.window)
             start = self._first[number * len(self._windows) + i]
-            found.append(
-                Product(w.source, grid, rows, columns, self._dram, start, first, count, w.uniform)
+            other_grid = None if grid == w.source.grid else grid
+            source = w.source.dram.value
+            op = ProductOp.of(
+                *(source, self._dram.value, blocks, start, rows, columns),
+                grid=other_grid,
+                is_uniform=w.uniform,
+                plus=sums,
             )
+            found.append(op)
+            sums = op.result
         return found
 
     def _inputs(self, piece: Piece) -> tuple[int, int]:

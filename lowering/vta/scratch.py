@@ -9,40 +9,27 @@ reads its operands later than its instruction stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from ...glow_dialects.vta import VtaMemory
+from ...glow_dialects.vta import LayerLike, RegionOp, VtaMemory
 from ...passes.instructions.memory_planner import Lifetime, lower_bound, plan_arena
-from .layers import Fetch, Layer, Pooling
 from .memory_map import MemoryMap
-from .regions import Tensor
 
 
-def place_scratch(layers: Sequence[Layer | Pooling], memory: MemoryMap) -> tuple[int, int]:
+def place_scratch(layers: Sequence[LayerLike], memory: MemoryMap) -> tuple[int, int]:
     """
-    Places the tensors between the layers of a program. How many bytes they take, and the most that
-    are in use at once, which no plan can do without.
+    Places the tensors between the layers of a program. Returns how many bytes they take, and the
+    most that are in use at once, which no plan can do without.
     """
-    used: dict[Tensor, list[int]] = {tensor: [] for tensor in memory.scratch()}
+    used: dict[RegionOp, list[int]] = {op: [] for op in memory.scratch()}
     for number, layer in enumerate(layers):
-        for tensor in _used(layer):
-            if tensor in used:
-                used[tensor].append(number)
+        for op in layer.walk():
+            for value in op.operands:
+                if isinstance(value.owner, RegionOp) and value.owner in used:
+                    used[value.owner].append(number)
     if not used:
         return 0, 0
-    size = memory.config.element_bytes(VtaMemory.OUT)
-    lives = [Lifetime(n[0], n[-1], t.grid.elements * size) for t, n in used.items()]
-    plan = plan_arena(lives, size)
+    lives = [Lifetime(n[0], n[-1], op.num_bytes) for op, n in used.items()]
+    plan = plan_arena(lives, memory.config.element_bytes(VtaMemory.OUT))
     memory.place_scratch(plan)
     return plan.size, lower_bound(lives)
-
-
-def _used(layer: Layer | Pooling) -> Iterator[Tensor]:
-    """Yields the tensors that a layer reads and writes."""
-    yield layer.output
-    if isinstance(layer, Pooling):
-        yield layer.source
-        return
-    yield from layer.higher
-    yield from (p.source for p in layer.products)
-    yield from (a.source for a in layer.actions if isinstance(a, Fetch))

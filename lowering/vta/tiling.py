@@ -24,7 +24,8 @@ import numpy as np
 
 from ...errors import CompileError
 from ...glow_dialects.vta import Tiles, VtaConfig, VtaMemory, VtaTiming
-from .layers import Apply, Duplicate, Fetch, Layer, Pooling, Window, parts
+from ...glow_dialects.vta.grid import Window
+from .layers import Apply, Duplicate, Fetch, Layer, Pooling, parts
 
 _PATTERNS = 4
 """

@@ -96,8 +96,8 @@ class VtaBackend(Backend):
 
     def stages(self) -> Sequence[Stage]:
         sizes, times = changed(self.config), changed(self.timing)
-        tile = _with_options("glow-tile-vta-layers", sizes | times)
-        lower = _with_options("glow-lower-to-vta", sizes)
+        form = _with_options("glow-form-vta-layers", sizes)
+        tile = _with_options("glow-tile-vta-layers", times)
         return (
             Stage(
                 INTEGERS,
@@ -111,8 +111,9 @@ class VtaBackend(Backend):
                 f"glow-eliminate-copies,glow-stack-ops{{epilogues={_WITH_EPILOGUES}}},"
                 "glow-eliminate-dead-stores",
             ),
+            Stage("layers", form),
             Stage("tiled", tile),
-            Stage(PROGRAM, f"{lower},glow-verify-vta-tokens,glow-verify-vta-design"),
+            Stage(PROGRAM, "glow-lower-to-vta,glow-verify-vta-tokens,glow-verify-vta-design"),
         )
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> VtaExecutable:

@@ -282,7 +282,7 @@ def stages_of(module: ModuleOp, config: VtaConfig) -> Stages:
 
 
 def instructions(module: ModuleOp, config: VtaConfig) -> func.FuncOp:
-    """Returns a graph of integers as instructions on buffers, as `glow-lower-to-vta` gets them."""
+    """Returns a graph of integers as instructions on buffers: what `glow-form-vta-layers` gets."""
     return main_function(stages_of(module, config)["optimized-instructions"])
 
 

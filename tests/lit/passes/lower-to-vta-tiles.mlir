@@ -2,12 +2,13 @@
 
 // Tiles that are in the text take effect: four stores of a quarter of the rows.
 
-!x = memref<1x16x8x8xi8>
-func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !x {glow.name = "y", glow.qualifier = "out"}) {
-  glow_inst.stacked @out %y, @in %x {vta.tiles = [#vta.tiles<blocks = 1, rows = 2, columns = 8>]} : !x, !x {
-  ^bb0(%0: i8):
-    %1 = glow.relu %0 : (i8) -> i8
-    glow_inst.yield %1 : i8
+func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16>} {
+  %x = vta.region input "x" at 0 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  %y = vta.region output "y" at 1024 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  vta.layer "y" blocks [0, 1] tiles <blocks = 1, rows = 2, columns = 8> {
+    %0 = vta.fetch %x
+    %1 = vta.apply max %0 imm 0
+    vta.write %1 to %y
   }
   func.return
 }
@@ -18,14 +19,15 @@ func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !x {glow.na
 
 // -----
 
-// Without the attribute, the choice is made here: two tiles of half of the columns.
+// Without tiles, the choice is made here: two tiles of half of the columns.
 
-!x = memref<1x16x8x8xi8>
-func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !x {glow.name = "y", glow.qualifier = "out"}) {
-  glow_inst.stacked @out %y, @in %x : !x, !x {
-  ^bb0(%0: i8):
-    %1 = glow.relu %0 : (i8) -> i8
-    glow_inst.yield %1 : i8
+func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16>} {
+  %x = vta.region input "x" at 0 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  %y = vta.region output "y" at 1024 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  vta.layer "y" blocks [0, 1] {
+    %0 = vta.fetch %x
+    %1 = vta.apply max %0 imm 0
+    vta.write %1 to %y
   }
   func.return
 }
@@ -36,9 +38,10 @@ func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !x {glow.na
 
 // -----
 
-!x = memref<1x16x8x8xi8>
-func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !x {glow.name = "y", glow.qualifier = "out"}) {
-  glow_inst.max_pool @out %y, @in %x kernel [1, 1] {vta.tiles = [#vta.tiles<blocks = 1, rows = 2, columns = 8>]} : !x, !x
+func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16>} {
+  %x = vta.region input "x" at 0 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  %y = vta.region output "y" at 1024 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  vta.max_pool "y" of %x to %y least -128 tiles <blocks = 1, rows = 2, columns = 8>
   func.return
 }
 
@@ -49,12 +52,13 @@ func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !x {glow.na
 // -----
 
 // CHECK: y: expected tiles that fit into the buffers of VtaConfig({{.*}}), found blocks = 1, rows = 3000, columns = 8
-!x = memref<1x16x8x8xi8>
-func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !x {glow.name = "y", glow.qualifier = "out"}) {
-  glow_inst.stacked @out %y, @in %x {vta.tiles = [#vta.tiles<blocks = 1, rows = 3000, columns = 8>]} : !x, !x {
-  ^bb0(%0: i8):
-    %1 = glow.relu %0 : (i8) -> i8
-    glow_inst.yield %1 : i8
+func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16>} {
+  %x = vta.region input "x" at 0 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  %y = vta.region output "y" at 1024 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  vta.layer "y" blocks [0, 1] tiles <blocks = 1, rows = 3000, columns = 8> {
+    %0 = vta.fetch %x
+    %1 = vta.apply max %0 imm 0
+    vta.write %1 to %y
   }
   func.return
 }
@@ -62,34 +66,15 @@ func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !x {glow.na
 // -----
 
 // CHECK: y: expected tiles that fit into the buffers of VtaConfig({{.*}}), found blocks = 1, rows = 3000, columns = 8
-!x = memref<1x16x8x8xi8>
-func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !x {glow.name = "y", glow.qualifier = "out"}) {
-  glow_inst.max_pool @out %y, @in %x kernel [1, 1] {vta.tiles = [#vta.tiles<blocks = 1, rows = 3000, columns = 8>]} : !x, !x
+func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16>} {
+  %x = vta.region input "x" at 0 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  %y = vta.region output "y" at 1024 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  vta.max_pool "y" of %x to %y least -128 tiles <blocks = 1, rows = 3000, columns = 8>
   func.return
 }
 
 // -----
 
-// CHECK: y: expected vta.tiles of 1 layer, found []
-!x = memref<1x16x8x8xi8>
-func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !x {glow.name = "y", glow.qualifier = "out"}) {
-  glow_inst.stacked @out %y, @in %x {vta.tiles = []} : !x, !x {
-  ^bb0(%0: i8):
-    %1 = glow.relu %0 : (i8) -> i8
-    glow_inst.yield %1 : i8
-  }
-  func.return
-}
+// A module without layers.
 
-// -----
-
-// CHECK: y: expected vta.tiles of 1 layer, found 4 : i64
-!x = memref<1x16x8x8xi8>
-func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !x {glow.name = "y", glow.qualifier = "out"}) {
-  glow_inst.stacked @out %y, @in %x {vta.tiles = 4} : !x, !x {
-  ^bb0(%0: i8):
-    %1 = glow.relu %0 : (i8) -> i8
-    glow_inst.yield %1 : i8
-  }
-  func.return
-}
+// CHECK: expected layers for VTA (glow-form-vta-layers makes them)

@@ -1,5 +1,5 @@
-// RUN: glow-opt %s --tile-vta-layers="inp-depth=64 acc-depth=32" --split-input-file | filecheck %s
-// RUN: glow-opt %s --tile-vta-layers="inp-depth=64 acc-depth=32 start=2000 dram-latency=0" --split-input-file | filecheck %s --check-prefix=SLOW
+// RUN: glow-opt %s --form-vta-layers="inp-depth=64 acc-depth=32" --tile-vta-layers --split-input-file | filecheck %s
+// RUN: glow-opt %s --form-vta-layers="inp-depth=64 acc-depth=32" --tile-vta-layers="start=2000 dram-latency=0" --split-input-file | filecheck %s --check-prefix=SLOW
 
 // A convolution whose accumulators are more than the buffer holds. Where instructions start slowly, fewer and larger tiles take less time.
 
@@ -21,9 +21,8 @@ func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !y {glow.na
   func.return
 }
 
-// CHECK:      glow_inst.splat @out %w value 3 : memref<16x16x1x1xi8>
-// CHECK:      glow_inst.convolution @out %y, @in %x, @in %w, @in %b {vta.tiles = [#vta.tiles<blocks = 1, rows = 8, columns = 2, weights_first = true>]} : memref
-// SLOW:       glow_inst.convolution {{.*}} {vta.tiles = [#vta.tiles<blocks = 1, rows = 8, columns = 4, weights_first = true>]} : memref
+// CHECK: vta.layer "y" blocks [0, 1] tiles <blocks = 1, rows = 8, columns = 2, weights_first = true> {
+// SLOW:  vta.layer "y" blocks [0, 1] tiles <blocks = 1, rows = 8, columns = 4, weights_first = true> {
 
 // -----
 
@@ -36,7 +35,7 @@ func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !y {glow.na
   func.return
 }
 
-// CHECK: glow_inst.max_pool @out %y, @in %x kernel [1, 2] strides [2, 2] pads [0, 1, 0, 0] {vta.tiles = [#vta.tiles<blocks = 1, rows = 2, columns = 2>]}
+// CHECK: vta.max_pool "y" of %x to %y rows [1, 2, 1, 0] columns [2, 2, 1, 1] least -128 tiles <blocks = 1, rows = 2, columns = 2>
 
 // -----
 
@@ -51,5 +50,5 @@ func.func @main(%x: !t {glow.name = "x", glow.qualifier = "in"}, %y: !t {glow.na
   func.return
 }
 
-// CHECK:     glow_inst.stacked @out %a, @in %x : memref
-// CHECK:     glow_inst.stacked @out %y, @in %a, @in %x {vta.tiles = [#vta.tiles<blocks = 1, rows = 2, columns = 2, weights_first = true>]} : memref
+// CHECK-NOT: vta.layer "a"
+// CHECK:     vta.layer "y" blocks [0, 1] tiles <blocks = 1, rows = 2, columns = 2, weights_first = true> {

@@ -3,7 +3,7 @@
 // RUN: not glow-opt -p stack-op %s 2>&1 | filecheck %s --check-prefix=PASS
 // RUN: not glow-opt -p stack-ops{mac-ops=3} %s 2>&1 | filecheck %s --check-prefix=OPTION
 // RUN: not glow-opt --stack-ops="max-ops=many" %s 2>&1 | filecheck %s --check-prefix=VALUE
-// RUN: not glow-opt --lower-to-vta="inp-depth=100" %s 2>&1 | filecheck %s --check-prefix=SIZE
+// RUN: not glow-opt --form-vta-layers="inp-depth=100" %s 2>&1 | filecheck %s --check-prefix=SIZE
 // RUN: not glow-opt -t llvmir %s 2>&1 | filecheck %s --check-prefix=TARGET
 // RUN: not glow-opt no-such-file.mlir 2>&1 | filecheck %s --check-prefix=FILE
 // RUN: not glow-opt --define-symbol batch %s 2>&1 | filecheck %s --check-prefix=SYMBOL
@@ -13,7 +13,7 @@
 // PASS:   error: unknown pass 'stack-op'; did you mean stack-ops
 // OPTION: error: glow-stack-ops has no option 'mac-ops'; did you mean max-ops?
 // VALUE:  error: glow-stack-ops: expected max-ops to be int, found many
-// SIZE:   error: glow-lower-to-vta: expected inp_depth of a VTA to be a power of 2 above 1, found 100
+// SIZE:   error: glow-form-vta-layers: expected inp_depth of a VTA to be a power of 2 above 1, found 100
 // TARGET: error: unknown target 'llvmir'; did you mean {{.*}}glow-llvm-ir{{.*}}; glow-opt --help lists them
 // FILE:   no-such-file.mlir: error: No such file or directory
 // SYMBOL: error: {{.*}}batch

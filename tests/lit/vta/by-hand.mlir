@@ -4,7 +4,7 @@
 // RUN:   --prepare-for-vta --simplify-shapes --dce --irgen --eliminate-copies \
 // RUN:   --stack-ops="epilogues=convolution,fully_connected,matmul" --eliminate-dead-stores --verify-memory -o %t.mlir
 // RUN: filecheck --check-prefix=INST %s < %t.mlir
-// RUN: glow-opt %t.mlir --lower-to-vta="inp-depth=512" --verify-vta-tokens | filecheck %s
+// RUN: glow-opt %t.mlir --form-vta-layers="inp-depth=512" --lower-to-vta --verify-vta-tokens | filecheck %s
 
 !r = tensor<1x16x4x4xf32>
 !x = tensor<1x16x4x4x!quant.uniform<i8:f32, 0.5>>

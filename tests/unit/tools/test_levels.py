@@ -92,7 +92,7 @@ def test_paths() -> None:
     assert path(frozenset({GRAPH}), GRAPH) == ()
     assert path(frozenset({GRAPH}), PROGRAM) == ("glow-schedule-nodes", "glow-irgen")
     assert path(frozenset({GRAPH, PROGRAM}), PLANNED) == ("glow-allocate",), "the nearest level"
-    assert path(frozenset({PROGRAM}), VTA) == ("glow-lower-to-vta",)
+    assert path(frozenset({PROGRAM}), VTA) == ("glow-form-vta-layers", "glow-lower-to-vta")
     assert path(frozenset({KERNELS}), PROGRAM) is None
     assert path(frozenset(), GRAPH) is None
 

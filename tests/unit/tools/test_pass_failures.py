@@ -142,6 +142,7 @@ TEXTS = {
     "glow-legalize-quantized": REALS,
     "glow-rematerialize": KEPT,
     "glow-split-pooling": WINDOW,
+    "glow-form-vta-layers": BYTES,
     "glow-lower-to-vta": BYTES,
     "glow-quantize": PRODUCT,
     "glow-quantize-weights": WEIGHTS,

@@ -15,7 +15,7 @@ from glow.glow_dialects.operator import Call, with_shape
 from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.vta import VtaConfig, VtaMemory
 from glow.interface.backend import find_backend
-from glow.lowering.vta.lower import lower
+from glow.lowering.vta.form_layers import form_layers
 from glow.quantization import Quantization
 from glow.runtime.interpreter import interpret
 from glow.runtime.signature import main_function
@@ -77,11 +77,11 @@ def test_stages_and_texts_are_written(tmp_path):
     model = glow.compile(network(), backend="vta")
     assert [*model.stages] == [
         *("imported", "integers", "prepared", "instructions", "optimized-instructions"),
-        *("tiled", "program"),
+        *("layers", "tiled", "program"),
     ]
     names = [path.name for path in model.dump_stages(tmp_path)]
-    assert names[-2:] == ["07-program.s", "weights.safetensors"]
-    assert "gemm" in (tmp_path / "07-program.s").read_text().lower()
+    assert names[-2:] == ["08-program.s", "weights.safetensors"]
+    assert "gemm" in (tmp_path / "08-program.s").read_text().lower()
 
 
 def test_configurations():
@@ -187,7 +187,7 @@ def test_machines_that_cannot_be():
     with pytest.raises(CompileError, match="block_in and block_out of VTA to be equal"):
         glow.compile(network(), backend=VtaBackend(config=VtaConfig(block_in=8)))
     with pytest.raises(CompileError, match="expected inputs, weights and outputs of 8 bits"):
-        lower(main_function(network()), VtaConfig(acc_bits=64))
+        form_layers(main_function(network()), VtaConfig(acc_bits=64))
 
 
 def test_a_layer_that_fits_into_no_buffer_is_an_error():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from glow.glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE
 from glow.glow_dialects.vta import (
     CONFIG,
     ConfigAttr,
@@ -14,14 +15,12 @@ from glow.glow_dialects.vta import (
     contents,
 )
 from glow.lowering.vta.emit import reset
-from glow.lowering.vta.lower import program
+from glow.lowering.vta.form_layers import form_layers
+from glow.lowering.vta.lower import lower
 from glow.lowering.vta.memory_map import MemoryMap
 from glow.lowering.vta.micro_ops import MicroOps
-from glow.lowering.vta.network import Network
 from glow.lowering.vta.regions import Dram, Move, Space
-from glow.lowering.vta.scratch import place_scratch
 from glow.lowering.vta.stream import BufferSpan, Stream
-from glow.lowering.vta.tile import tiles_of
 from glow.passes.instructions.memory_planner import Plan
 from glow.passes.vta.verify_vta_tokens import verify_tokens
 from glow.tests.support.seeds import generator
@@ -29,6 +28,7 @@ from glow.tests.support.vta_networks import CONFIGS, RandomNetwork, convolved, i
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Region
 from xdsl.utils.exceptions import VerifyException
 
@@ -47,13 +47,20 @@ def scratch(function: func.FuncOp) -> list[RegionOp]:
     return [op for op in found if op.kind.data is RegionKind.SCRATCH]
 
 
+def arena(function: func.FuncOp) -> tuple[int, int]:
+    """Returns the bytes of scratch, and the least that it could take."""
+    found = [function.attributes.get(name) for name in (ARENA_SIZE, ARENA_LOWER_BOUND)]
+    size, least = (a.value.data if isinstance(a, IntegerAttr) else 0 for a in found)
+    return size, least
+
+
 def test_two_tensors_suffice_for_a_chain():
     config = VtaConfig()
-    memory = MemoryMap(config)
-    network = Network(chain(7, config), memory)
+    function = form_layers(chain(7, config), config)
     element = config.element_bytes(VtaMemory.OUT)
-    assert place_scratch(network.layers, memory) == (2 * 24 * 24 * element,) * 2
-    places = [op.first_byte for op in scratch(program(network, tiles_of(network), 0, 0))]
+    assert arena(function) == (2 * 24 * 24 * element,) * 2
+    lower(function)
+    places = [op.first_byte for op in scratch(function)]
     assert len(places) == 6
     assert places[::2] == places[:1] * 3
     assert places[1::2] == places[1:2] * 3
@@ -69,6 +76,7 @@ def stored_again(knows: bool) -> func.FuncOp:
         memory.tensor(RegionKind.SCRATCH, name, (1, 16, 4, 4), (-128, 127)).dram for name in "ab"
     )
     memory.place_scratch(Plan((0, 128), 384))
+    memory.order_accesses()
     if not knows:
         a.space, b.space, b.start = Space(16), Space(16), 0
     table = MicroOpsOp.of("u", 1 << 20, [(0, 0, 0)])
@@ -95,11 +103,10 @@ def test_a_store_waits_for_loads_from_what_lay_there():
 @settings(max_examples=10, deadline=None)
 def test_what_is_in_use_at_once_has_bytes_of_its_own(seed: int, layers: int):
     config = CONFIGS[seed % len(CONFIGS)]
-    memory = MemoryMap(config)
-    network = Network(instructions(RandomNetwork(seed).grow(layers), config), memory)
-    size, least = place_scratch(network.layers, memory)
+    function = form_layers(instructions(RandomNetwork(seed).grow(layers), config), config)
+    size, least = arena(function)
     assert least <= size <= 1.5 * least
-    function = program(network, tiles_of(network), size, least)
+    lower(function)
     verify_tokens(function)
     uses: dict[RegionOp, list[int]] = {op: [] for op in scratch(function)}
     for number, op in enumerate(contents(function)[1]):
