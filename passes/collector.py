@@ -32,10 +32,8 @@ def without_garbage_collection() -> AbstractContextManager[None]:
     return _suspension.use()
 
 
-class _Settled:
-    """Whether the process has frozen objects itself. Counting these takes tens of milliseconds."""
-
-    by_process = False
+_frozen_by_process = False
+"""Whether the process has frozen objects itself. Counting these takes tens of milliseconds."""
 
 
 def settle() -> None:
@@ -44,9 +42,9 @@ def settle() -> None:
     collection of young objects need not look at it. In a process that has frozen objects itself,
     which `unfreeze` would thaw too, it does nothing.
     """
-    if not _Settled.by_process:
-        _Settled.by_process = gc.get_freeze_count() > 0
-    if not _Settled.by_process:
+    global _frozen_by_process
+    _frozen_by_process = _frozen_by_process or gc.get_freeze_count() > 0
+    if not _frozen_by_process:
         gc.freeze()
         gc.unfreeze()
 
