@@ -12,7 +12,7 @@ from .memory_map import MemoryMap
 
 def program_of_layers(module: ModuleOp) -> func.FuncOp:
     """Returns the function of layers. Raises CompileError if there is none."""
-    found = next(programs(module), None)
+    found = next((f for f in programs(module) if layers_of(f)), None)
     if found is None:
         raise CompileError("expected layers for VTA (glow-form-vta-layers makes them)")
     return found

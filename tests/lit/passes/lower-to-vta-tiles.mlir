@@ -75,6 +75,10 @@ func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16,
 
 // -----
 
-// A module without layers.
+// A program that has instructions already.
 
 // CHECK: expected layers for VTA (glow-form-vta-layers makes them)
+func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16>} {
+  vta.finish
+  func.return
+}
