@@ -296,30 +296,39 @@ def _repeat_each(value: SSAValue, count: int, build: Build) -> SSAValue:
 @FUSIONS.rule(MulOp)
 def scale_of_channels(node: MulOp, build: Build) -> SSAValue | None:
     """Returns a group normalisation times one number for each channel."""
-    for value, other in _either_way(node):
-        norm = defining_op(value, GroupNormOp)
-        factor = None if norm is None else _by_channel(other, build)
-        if norm is None or factor is None or not value.has_one_use():
-            build.discard()
-            continue
-        scale, bias = norm.scale, norm.bias
-        scale = factor if splat_value(scale) == 1 else build(MulOp, scale, factor)
-        bias = bias if splat_value(bias) == 0 else build(MulOp, bias, factor)
-        return build.like(norm, norm.input, scale, bias)
-    return None
+    found = _group_norm_and_numbers(node, build)
+    if found is None:
+        return None
+    norm, factor = found
+    scale = factor if splat_value(norm.scale) == 1 else build(MulOp, norm.scale, factor)
+    bias = norm.bias if splat_value(norm.bias) == 0 else build(MulOp, norm.bias, factor)
+    return build.like(norm, norm.input, scale, bias)
 
 
 @FUSIONS.rule(AddOp)
 def bias_of_channels(node: AddOp, build: Build) -> SSAValue | None:
     """Returns a group normalisation plus one number for each channel."""
+    found = _group_norm_and_numbers(node, build)
+    if found is None:
+        return None
+    norm, term = found
+    bias = term if splat_value(norm.bias) == 0 else build(AddOp, norm.bias, term)
+    return build.like(norm, norm.input, norm.scale, bias)
+
+
+def _group_norm_and_numbers(
+    node: AddOp | MulOp, build: Build
+) -> tuple[GroupNormOp, SSAValue] | None:
+    """
+    Returns the operands of a node, if one is a group normalisation and the other a number for each
+    channel, which is returned as such.
+    """
     for value, other in _either_way(node):
         norm = defining_op(value, GroupNormOp)
-        term = None if norm is None else _by_channel(other, build)
-        if norm is None or term is None or not value.has_one_use():
-            build.discard()
-            continue
-        bias = term if splat_value(norm.bias) == 0 else build(AddOp, norm.bias, term)
-        return build.like(norm, norm.input, norm.scale, bias)
+        if norm is not None and value.has_one_use():
+            numbers = _by_channel(other, build)
+            if numbers is not None:
+                return norm, numbers
     return None
 
 
