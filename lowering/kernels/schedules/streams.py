@@ -26,15 +26,17 @@ def stream_distances(
     """
     Returns the distances of prefetches for large arrays of which each step of the reduction reads
     the next part, by the number of the read. Reads are left out where points of a tile read what
-    others read in their next steps, as neighbouring windows of an image do.
+    others read in their next steps, as neighbouring windows of an image do. Where the vectors of a
+    reduction are rows of such windows, the next tile of windows is prefetched.
     """
     vector = schedule.vector
-    if vector is None or vector in nest.reduced or not nest.reduced:
+    if vector in nest.reduced:
+        return _next_windows(nest, schedule, machine)
+    if vector is None or not nest.reduced:
         return {}
     found: dict[int, int] = {}
     for number, access in enumerate(nest.reduced_reads):
         size = element_bytes(access.element)
-        far = (access.buffer.high - access.buffer.low) * size > prefetched_bytes(machine)
         part = _part_of_step(nest, access, schedule.step(vector))
         # a step may leave out the end of a line
         apart = max(len(part), LINE_BYTES // size)
@@ -44,8 +46,30 @@ def stream_distances(
         run = len(part) * nest.reduced[-1].size
         shared = any(isinstance(s, int) and 0 < abs(s) < run for s in strides)
         begins_line = (access.place.constant - part.start) * size % LINE_BYTES == 0
-        if far and follows and not shared and begins_line:
+        if _is_far(access, machine) and follows and not shared and begins_line:
             found[number] = _lines_ahead(access, schedule) * (LINE_BYTES // size)
+    return found
+
+
+def _is_far(access: Access, machine: MachineDescription) -> bool:
+    elements = access.buffer.high - access.buffer.low
+    return elements * element_bytes(access.element) > prefetched_bytes(machine)
+
+
+def _next_windows(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:
+    """
+    Returns the distances to the next tile of windows that overlap, whose rows are vectors, by the
+    number of the read. A window has more rows than a processor follows, in all channels.
+    """
+    vector = schedule.vector
+    found: dict[int, int] = {}
+    for number, access in enumerate(nest.reduced_reads):
+        if vector is None or access.stride(vector) != 1 or not _is_far(access, machine):
+            continue
+        for dim, count in schedule.tile.items():
+            apart = access.stride(dim)
+            if dim in nest.parallel and isinstance(apart, int) and 0 < apart < vector.size:
+                found[number] = count * apart
     return found
 
 
