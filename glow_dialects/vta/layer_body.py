@@ -123,6 +123,12 @@ class ProductOp(InLayer):
                 f"expected blocks [first, count] of {grid.blocks.size} of inputs, found "
                 f"{[first, count]}"
             )
+        images = self.layer.grid(self.layer.output).images.size
+        if grid.images.size != images:
+            raise VerifyException(
+                f"expected inputs of {counted(images, 'image')}, as results are, found "
+                f"{grid.images.size}"
+            )
         last = sum((d.size - 1) * d.stride for d in grid)
         if last >= grid_in(self.source, config).elements or min(d.size for d in grid) < 1:
             raise VerifyException(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import StringAttr, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, StringAttr, UnitAttr
 from xdsl.ir import (
     Attribute,
     Block,
@@ -44,6 +44,7 @@ from .instruction import NUMBER, NUMBERS, values_of
 from .tiles import Tiles, TilesAttr
 
 ONE_PIXEL = Window()
+"""The window of an operator without one."""
 
 
 @irdl_attr_definition
@@ -83,14 +84,14 @@ def grid_in(value: SSAValue, config: VtaConfig) -> Grid:
     return grid_of(tensor_shape(value), config)
 
 
-def window(attribute: Attribute | None) -> Window:
+def window(attribute: DenseArrayBase[IntegerType] | None) -> Window:
     """
     Returns `[kernel, stride, dilation, zeros before]`, by default a single pixel. Raises
     VerifyException for any other attribute.
     """
     if attribute is None:
         return ONE_PIXEL
-    found = Window(*values_of(attribute, len(ONE_PIXEL)))  # pyright: ignore[reportArgumentType]
+    found = Window(*values_of(attribute, len(ONE_PIXEL)))
     if min(found.kernel, found.stride, found.dilation) < 1:
         raise VerifyException(
             f"expected a window [kernel, stride, dilation, zeros before], found {list(found)}"

@@ -234,6 +234,20 @@ func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16,
   %w = vta.region constant "w" at 1024 bytes 256 = dense<1> : tensor<256xi8>
   %y = vta.region output "y" at 2048 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
   vta.layer "y" blocks [0, 1] {
+    %0 = vta.product %x blocks [0, 1] by %w at 0 grid [2, 32, 1, 64, 4, 8, 8, 1]
+    vta.write %0 to %y
+  }
+  func.return
+}
+// CHECK: expected inputs of 1 image, as results are, found 2
+
+// -----
+
+func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16>} {
+  %x = vta.region input "x" at 0 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  %w = vta.region constant "w" at 1024 bytes 256 = dense<1> : tensor<256xi8>
+  %y = vta.region output "y" at 2048 bytes 1024 as tensor<1x16x8x8xi8> tiles [1, 16, 1, 1]
+  vta.layer "y" blocks [0, 1] {
     %0 = vta.product %x blocks [0, 1] by %w at 0 grid [1, 64, 1, 64, 8, 8, 9, 1]
     vta.write %0 to %y
   }
