@@ -28,16 +28,18 @@ from .layers import (
     ONE_PIXEL,
     InLayer,
     LayerOp,
+    Windowed,
+    blocks_in,
+    expect_writable,
     grid_in,
     region_of,
     tensor_shape,
-    window,
     window_properties,
 )
 
 
 @irdl_op_definition
-class ProductOp(InLayer):
+class ProductOp(InLayer, Windowed):
     """
     Sums over windows of rows and columns, and over blocks `[first, count]` of input channels, of
     inputs by weights; added to `plus`. Windows are [kernel, stride, dilation, zeros before the
@@ -59,8 +61,6 @@ class ProductOp(InLayer):
     weights = operand_def(DRAM)
     blocks = prop_def(NUMBERS)
     at = prop_def(NUMBER)
-    rows = opt_prop_def(NUMBERS)
-    columns = opt_prop_def(NUMBERS)
     grid = opt_prop_def(NUMBERS)
     uniform = opt_prop_def(UnitAttr)
     plus = opt_operand_def(ACCUMULATORS)
@@ -95,10 +95,6 @@ class ProductOp(InLayer):
             operands=operands, properties=properties, result_types=[ACCUMULATORS]
         )
 
-    def windows(self) -> tuple[Window, Window]:
-        """Returns those of rows and columns."""
-        return window(self.rows), window(self.columns)
-
     def elements(self) -> Grid:
         """Returns the elements of the source that are inputs."""
         if self.grid is None:
@@ -117,12 +113,7 @@ class ProductOp(InLayer):
 
     def verify_(self) -> None:
         config, grid = config_of(self.layer), self.elements()
-        first, count = values_of(self.blocks, 2)
-        if first < 0 or count < 1 or first + count > grid.blocks.size:
-            raise VerifyException(
-                f"expected blocks [first, count] of {grid.blocks.size} of inputs, found "
-                f"{[first, count]}"
-            )
+        _, count = blocks_in(self.blocks, grid.blocks.size, " of inputs")
         images = self.layer.grid(self.layer.output).images.size
         if grid.images.size != images:
             raise VerifyException(
@@ -279,5 +270,4 @@ class WriteOp(InLayer):
         return (self.tensor,)
 
     def verify_(self) -> None:
-        if not region_of(self.tensor).kind.data.writable:
-            raise VerifyException("expected an output or scratch to write to")
+        expect_writable(self.tensor)

@@ -84,11 +84,25 @@ def grid_in(value: SSAValue, config: VtaConfig) -> Grid:
     return grid_of(tensor_shape(value), config)
 
 
-def window(attribute: DenseArrayBase[IntegerType] | None) -> Window:
+def expect_writable(value: SSAValue) -> None:
+    """Raises VerifyException for a region that a program may not write to."""
+    if not region_of(value).kind.data.writable:
+        raise VerifyException("expected an output or scratch to write to")
+
+
+def blocks_in(attribute: DenseArrayBase[IntegerType], most: int, of: str = "") -> tuple[int, int]:
     """
-    Returns `[kernel, stride, dilation, zeros before]`, by default a single pixel. Raises
-    VerifyException for any other attribute.
+    Returns blocks `[first, count]` of so many. Raises VerifyException for any other attribute.
     """
+    first, count = values_of(attribute, 2)
+    if first < 0 or count < 1 or first + count > most:
+        raise VerifyException(
+            f"expected blocks [first, count] of {most}{of}, found {[first, count]}"
+        )
+    return first, count
+
+
+def _window(attribute: DenseArrayBase[IntegerType] | None) -> Window:
     if attribute is None:
         return ONE_PIXEL
     found = Window(*values_of(attribute, len(ONE_PIXEL)))
@@ -105,9 +119,18 @@ def window_properties(rows: Window, columns: Window) -> dict[str, Attribute]:
     return {name: numbers(*w) for name, w in given.items() if w != ONE_PIXEL}
 
 
-def written_by(op: Operation) -> Sequence[SSAValue]:
-    """Returns the tensors that an operation of a layer writes."""
-    return op.written() if isinstance(op, InLayer) else ()
+class Windowed(IRDLOperation, abc.ABC):
+    """
+    The base of what has windows of rows and columns: [kernel, stride, dilation, zeros before the
+    first input]; none is a single pixel.
+    """
+
+    rows = opt_prop_def(NUMBERS)
+    columns = opt_prop_def(NUMBERS)
+
+    def windows(self) -> tuple[Window, Window]:
+        """Returns those of rows and columns. Raises VerifyException for what is no window."""
+        return _window(self.rows), _window(self.columns)
 
 
 class LayerLike(IRDLOperation, abc.ABC):
@@ -192,13 +215,18 @@ class LayerOp(LayerLike):
     def is_flat(self) -> bool:
         return self.flat is not None
 
+    def written(self) -> list[SSAValue]:
+        """Returns the tensors that it writes. Raises VerifyException if there is none."""
+        inner = [op for op in self.body.block.ops if isinstance(op, InLayer)]
+        found = [tensor for op in inner for tensor in op.written()]
+        if not found:
+            raise VerifyException("expected a layer to write a tensor")
+        return found
+
     @property
     def output(self) -> SSAValue:
         """The tensor that it writes, or the first of several."""
-        for op in self.body.block.ops:
-            for tensor in written_by(op):
-                return tensor
-        raise VerifyException("expected a layer to write a tensor")
+        return self.written()[0]
 
     def grid(self, tensor: SSAValue) -> Grid:
         """Returns the elements of a tensor as the layer sees them."""
@@ -218,15 +246,9 @@ class LayerOp(LayerLike):
         for op in ops:
             if not isinstance(op, InLayer):
                 raise at_operation(VerifyException(f"expected no {op.name} in a layer"), op)
-        written = [tensor for op in ops for tensor in written_by(op)]
-        if len({tensor_shape(tensor) for tensor in written}) > 1:
+        if len({tensor_shape(tensor) for tensor in self.written()}) > 1:
             raise VerifyException("expected tensors of the same shape to be written")
-        first, count = values_of(self.blocks, 2)
-        most = self.grid(self.output).blocks.size
-        if first < 0 or count < 1 or first + count > most:
-            raise VerifyException(
-                f"expected blocks [first, count] of {most}, found {[first, count]}"
-            )
+        blocks_in(self.blocks, self.grid(self.output).blocks.size)
         self._check_changes(ops)
 
     def _check_changes(self, ops: Sequence[Operation]) -> None:
@@ -245,7 +267,7 @@ class LayerOp(LayerLike):
 
 
 @irdl_op_definition
-class MaxPoolOp(LayerLike):
+class MaxPoolOp(LayerLike, Windowed):
     """
     The largest number of each window of rows and columns, of all channels of a tensor. Windows are
     those of `vta.product`; padding counts as `least`, the least number that occurs.
@@ -259,8 +281,6 @@ class MaxPoolOp(LayerLike):
 
     source = operand_def(DRAM)
     output = operand_def(DRAM)
-    rows = opt_prop_def(NUMBERS)
-    columns = opt_prop_def(NUMBERS)
     least = prop_def(NUMBER)
 
     assembly_format = (
@@ -276,13 +296,8 @@ class MaxPoolOp(LayerLike):
         properties |= {"label": StringAttr(name), "least": number(least)}
         return MaxPoolOp.create(operands=[source, output], properties=properties)
 
-    def windows(self) -> tuple[Window, Window]:
-        """Returns those of rows and columns."""
-        return window(self.rows), window(self.columns)
-
     def verify_(self) -> None:
         if tensor_shape(self.source)[:2] != tensor_shape(self.output)[:2]:
             raise VerifyException("expected a result with the images and channels of the source")
         self.windows()
-        if not region_of(self.output).kind.data.writable:
-            raise VerifyException("expected an output or scratch to write to")
+        expect_writable(self.output)

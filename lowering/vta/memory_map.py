@@ -62,13 +62,15 @@ class MemoryMap:
         array = TensorType(i8, shape)
         op = RegionOp.of(kind, self._unused(name), address, size, None, array, tiles)
         self.regions.append(op)
-        return self.tensor_of(op.result, bounds)
+        made = self.tensor_of(op.result)
+        made.bounds = bounds
+        return made
 
-    def tensor_of(self, value: SSAValue, bounds: tuple[int, int] = (-128, 127)) -> Tensor:
+    def tensor_of(self, value: SSAValue) -> Tensor:
         """Returns the tensor in a region, the same one at each call."""
         if value not in self._tensors:
-            dram, kind = self.dram(value, VtaMemory.OUT), region_of(value).kind.data
-            self._tensors[value] = Tensor(dram, tensor_shape(value), self.config, bounds, kind)
+            dram = self.dram(value, VtaMemory.OUT)
+            self._tensors[value] = Tensor(dram, tensor_shape(value), self.config)
         return self._tensors[value]
 
     def dram(self, value: SSAValue, memory: VtaMemory) -> Dram:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...glow_dialects.vta import RegionKind, VtaConfig
+from ...glow_dialects.vta import VtaConfig
 from ...glow_dialects.vta.grid import Dim, Grid, grid_of
 
 
@@ -107,7 +107,6 @@ class Tensor:
     config: VtaConfig
     bounds: tuple[int, int] = (-128, 127)
     """The least and the greatest number that is stored."""
-    kind: RegionKind = RegionKind.SCRATCH
 
     @property
     def grid(self) -> Grid:

@@ -13,7 +13,7 @@ from math import prod
 
 from ....glow_dialects.costs import prefetched_bytes
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_nest.affine import Access
+from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import Reduce
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
@@ -30,10 +30,10 @@ def stream_distances(
     reduction are rows of such windows, the next tile of windows is prefetched.
     """
     vector = schedule.vector
-    if vector in nest.reduced:
-        return _next_windows(nest, schedule, machine)
     if vector is None or not nest.reduced:
         return {}
+    if vector in nest.reduced:
+        return _next_windows(nest, schedule.tile, vector, machine)
     found: dict[int, int] = {}
     for number, access in enumerate(nest.reduced_reads):
         size = element_bytes(access.element)
@@ -56,17 +56,18 @@ def _is_far(access: Access, machine: MachineDescription) -> bool:
     return elements * element_bytes(access.element) > prefetched_bytes(machine)
 
 
-def _next_windows(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:
+def _next_windows(
+    nest: Nest, tile: Mapping[Dim, int], vector: Dim, machine: MachineDescription
+) -> Mapping[int, int]:
     """
     Returns the distances to the next tile of windows that overlap, whose rows are vectors, by the
     number of the read. A window has more rows than a processor follows, in all channels.
     """
-    vector = schedule.vector
     found: dict[int, int] = {}
     for number, access in enumerate(nest.reduced_reads):
-        if vector is None or access.stride(vector) != 1 or not _is_far(access, machine):
+        if access.stride(vector) != 1 or not _is_far(access, machine):
             continue
-        for dim, count in schedule.tile.items():
+        for dim, count in tile.items():
             apart = access.stride(dim)
             if dim in nest.parallel and isinstance(apart, int) and 0 < apart < vector.size:
                 found[number] = count * apart

@@ -14,7 +14,6 @@ from ....glow_dialects.glow.normalization import GroupNormOp
 from ....glow_dialects.glow.reduction import ReduceMeanOp
 from ....glow_dialects.glow.shape import BroadcastOp
 from ....glow_dialects.operator import element_of, shape_of, with_shape
-from ....glow_dialects.python_values import to_python
 from .state import CHANNEL, Blocked, Layouts, rule
 
 _VARIANCE = "y[n, o, i] = (sum(s..) (x[n, o, s.., i] - mean[n, o, i]) ** 2) / count(s..)"
@@ -35,9 +34,7 @@ def group_norm(layouts: Layouts, node: GroupNormOp) -> Blocked | None:
     moments = _Moments(layouts, x, node)
     mean = moments.of_groups(layouts.add(ReduceMeanOp, x.value, axes=moments.space, keep_dims=True))
     variance = moments.of_groups(moments.squares(moments.packed(mean)))
-    epsilon = layouts.add(
-        SplatOp, result_types=[variance.type], value=float(to_python(node.epsilon))
-    )
+    epsilon = layouts.add(SplatOp, result_types=[variance.type], value=node.epsilon.value.data)
     deviation = layouts.add(SqrtOp, layouts.add(AddOp, variance, epsilon))
     factor = layouts.add(DivOp, moments.by_channel(node.scale), deviation)
     mean, factor, bias = (

@@ -36,7 +36,7 @@ def test_written_tiles_are_those_of_one_pass(config: VtaConfig, rng: np.random.G
 
 @pytest.mark.parametrize("config", CONFIGS, ids=range(len(CONFIGS)))
 def test_layers_are_text(config: VtaConfig, rng: np.random.Generator) -> None:
-    """What is parsed gives the same program."""
+    """A function of layers that is printed and parsed gives the same program."""
     module = RandomNetwork(int(rng.integers(1 << 30))).grow(4)
     formed = form_layers(instructions(module, config), config)
     write_tiles(formed, VtaTiming())
