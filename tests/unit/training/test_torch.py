@@ -98,9 +98,9 @@ def test_curves_of_losses(name: str, rng) -> None:
     either may be the larger one after rounding, and the curves go apart; so a second network may
     show what the first one does not.
     """
-    tolerance = {"rtol": 1e-3, "atol": 1e-3}
+    tolerance = 1e-3
     found, expected = _curves(name, rng)
-    if not np.allclose(found, expected, **tolerance):
+    if not np.allclose(found, expected, rtol=tolerance, atol=tolerance):
         found, expected = _curves(name, rng)
     assert expected[-1] < 0.75 * expected[0]
-    np.testing.assert_allclose(found, expected, **tolerance)
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
