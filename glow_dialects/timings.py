@@ -269,10 +269,6 @@ class Timings:
     """
     chosen_row_bytes: int = 512
     """The distance by which rows that a list chooses are prefetched."""
-    panel_rows: int = 8
-    """Rows of the register tiles that share the next panel among them."""
-    most_panel_step: int = 16
-    """Elements, a line of floats, that a step prefetches at most of the next panel."""
 
     # pieces of work: rows and columns that are taken together
 

@@ -15,8 +15,6 @@ from ..errors import GlowError, InputError, ModelError
 from ..wording import did_you_mean
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ..glow_dialects.extents import Extent, Size
     from .signature import TensorInfo
 
@@ -154,22 +152,22 @@ class Binding:
                 )
         self._places = [(i, d, number[symbol]) for (i, d), symbol in places.items()]
 
-    def sizes(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    def sizes(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """
-        Returns the size of each symbol, if the inputs are these arrays, which have the right ranks.
+        Returns the size of each symbol, if inputs have these shapes, which are of the right ranks.
 
         Raises InputError, naming both inputs, if they give a symbol different sizes, and for a size
         that is not the one that follows from the symbols.
         """
-        found = tuple(self._sizes([array.shape for array in arrays]))
+        found = tuple(self._sizes(shapes))
         if self._derived:
-            self._expect_derived(found, arrays)
+            self._expect_derived(found, shapes)
         return found
 
-    def _expect_derived(self, sizes: Sequence[int], arrays: Sequence[np.ndarray]) -> None:
+    def _expect_derived(self, sizes: Sequence[int], shapes: Sequence[Sequence[int]]) -> None:
         known = dict(zip(self.symbols, sizes, strict=True))
         for i, d, size in self._derived:
-            wanted, found = size.at(known), arrays[i].shape[d]
+            wanted, found = size.at(known), shapes[i][d]
             if wanted != found:
                 names = sorted(symbol.name for symbol in size.extent.symbols)
                 reasons = ", ".join(f"{n} is {known[n]} in {self._first_place(n)}" for n in names)

@@ -178,7 +178,8 @@ class CacheSession:
 
     def _symbol_sizes(self, given: Sequence[np.ndarray]) -> dict[str, int]:
         """Returns the sizes of symbols but that of all tokens. Raises InputError."""
-        found = dict(zip(self._binding.symbols, self._binding.sizes(given), strict=True))
+        sizes = self._binding.sizes([array.shape for array in given])
+        found = dict(zip(self._binding.symbols, sizes, strict=True))
         total = found.pop(self._model.total_symbol or "", None)
         expected = self.length + found[self._model.new_symbol]
         if total is not None and total != expected:

@@ -13,7 +13,6 @@ from ..interface.backend import Backend
 from ..interface.destinations import Outputs
 from ..interface.signature import Signature, TensorInfo
 from ..interface.symbols import DerivedSize, SizeRange, checked_sizes
-from ..runtime.buckets import cut, padded
 from .compiled_model import CompiledModel
 from .several_programs import SeveralPrograms
 from .specialization import SpecializationRules, SymbolicModel
@@ -88,18 +87,13 @@ class OneProgramModel(SymbolicModel):
         self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
     ) -> list[np.ndarray]:
         found = super()._run_exactly(sizes, inputs)
-        return cut(found, self._program_outputs(sizes), self._by_name(sizes))
-
-    def _program_outputs(self, sizes: tuple[int, ...]) -> Sequence[TensorInfo]:
-        """Returns the outputs of the program for these sizes, with the symbol in their shapes."""
-        return self._signature.outputs
+        return self._padding(sizes, self._of_largest(sizes)).cut(found)
 
     def _program_inputs(
         self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
     ) -> Sequence[np.ndarray]:
-        wide = self._by_name(self._of_largest(sizes))
-        count = np.array(sizes[self._place], np.int64)
-        return [*padded(inputs, self._signature.inputs, wide), count]
+        padding = self._padding(sizes, self._of_largest(sizes))
+        return [*padding.padded(inputs), np.array(sizes[self._place], np.int64)]
 
     def compute_into(self, inputs: Sequence[np.ndarray], outputs: Outputs) -> None:
         SeveralPrograms.compute_into(self, inputs, outputs)

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -20,13 +21,15 @@ from ..interface.backend import Backend
 from ..interface.destinations import Outputs
 from ..interface.signature import Signature, TensorInfo
 from ..interface.symbols import Binding, SizeRange, checked_sizes, listed_sizes
-from ..runtime.buckets import BucketSizes, checked_buckets, cut, expect_same, padded
+from ..runtime.buckets import BucketSizes, Padding, checked_buckets, expect_same
 from .compiled_model import CompiledModel
 from .several_programs import SeveralPrograms
 
 if TYPE_CHECKING:
     from ..interface.time_profile import TimeProfile
 
+_REMEMBERED = 256
+"""The shapes of calls about which facts are kept."""
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 InputValue: TypeAlias = "tuple[int, tuple[int, ...], bytes]"
@@ -213,6 +216,9 @@ class SymbolicModel(SpecializedModel):
         largest = {name: r.high for name, r in rules.ranges.items()}
         self._buckets = checked_buckets(rules.buckets, signature, self._binding.symbols, largest)
         self._same_when_padded: set[str] = set()
+        # small programs run hardly longer than these take
+        self._known_sizes = lru_cache(_REMEMBERED)(self._sizes_of)
+        self._padding = lru_cache(_REMEMBERED)(self._new_padding)
         self._kept: LatestUsed[Key, CompiledModel] = LatestUsed(
             self._made, rules.limit, CompiledModel.activation_bytes, rules.limit_bytes
         )
@@ -237,10 +243,10 @@ class SymbolicModel(SpecializedModel):
         wide = self._bucketed(sizes)
         if wide == sizes:
             return self._run_exactly(sizes, inputs)
-        own, larger = self._by_name(sizes), self._by_name(wide)
-        found = self._run_exactly(wide, padded(inputs, self._signature.inputs, larger))
-        found = cut(found, self._signature.outputs, own)
-        longer = [name for name, size in larger.items() if size != own[name]]
+        padding = self._padding(sizes, wide)
+        found = padding.cut(self._run_exactly(wide, padding.padded(inputs)))
+        each = zip(self._binding.symbols, sizes, wide, strict=True)
+        longer = [name for name, size, larger in each if size != larger]
         if not self._same_when_padded.issuperset(longer):
             exact = self._run_exactly(sizes, inputs)
             expect_same(found, exact, self._signature.outputs, longer)
@@ -255,6 +261,15 @@ class SymbolicModel(SpecializedModel):
         model.expect_indices(inputs)
         return model.computed(self._program_inputs(sizes, inputs))
 
+    def _new_padding(self, sizes: tuple[int, ...], wide: tuple[int, ...]) -> Padding:
+        """Returns the way from inputs of some sizes to a program of other ones, and back."""
+        own, larger = self._by_name(sizes), self._by_name(wide)
+        return Padding(self._signature.inputs, self._program_outputs(wide), own, larger)
+
+    def _program_outputs(self, sizes: tuple[int, ...]) -> Sequence[TensorInfo]:
+        """Returns the outputs of the program for these sizes, with the symbols in their shapes."""
+        return self._signature.outputs
+
     def _program_inputs(
         self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]
     ) -> Sequence[np.ndarray]:
@@ -263,7 +278,11 @@ class SymbolicModel(SpecializedModel):
 
     def _bound_sizes(self, inputs: Sequence[np.ndarray]) -> tuple[int, ...]:
         """Returns the size of each symbol. Raises InputError for one out of its range."""
-        sizes = self._binding.sizes(inputs)
+        return self._known_sizes(tuple([array.shape for array in inputs]))
+
+    def _sizes_of(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """Returns the sizes of `_bound_sizes` for shapes of inputs."""
+        sizes = self._binding.sizes(shapes)
         if self._rules.ranges:
             self._expect_in_range(self._by_name(sizes))
         return sizes
@@ -345,8 +364,9 @@ class SymbolicModel(SpecializedModel):
 
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         arrays = self._signature.arrays(self._signature.bind(args, kwargs))
+        model = self.for_inputs(arrays)
         given = self._program_inputs(self._bound_sizes(arrays), arrays)
-        return self.for_inputs(arrays).profile(*given, repeat=repeat)
+        return model.profile(*given, repeat=repeat)
 
     def _only(self, what: str) -> CompiledModel:
         """Returns the specialization, if there is one alone. Raises GlowError otherwise."""

@@ -22,6 +22,9 @@ from ..wording import did_you_mean
 BucketSizes: TypeAlias = "str | Sequence[int]"
 """`pow2`, or sizes."""
 POWERS = "pow2"
+Shape: TypeAlias = "Sequence[int | None]"
+"""The size of each dimension; None for one that is not known."""
+Part: TypeAlias = "tuple[slice, ...]"
 _TOLERANCE = 1e-4
 """Of results of padded inputs, relative to the largest number of the output."""
 _TOLERANCE_OF_16_BITS = 1e-2
@@ -121,38 +124,65 @@ def _sizes(symbol: str, given: BucketSizes) -> tuple[int, ...]:
     return tuple(sorted({int(s) for s in sizes}))
 
 
-def padded(
-    arrays: Sequence[np.ndarray], inputs: Sequence[TensorInfo], sizes: Mapping[str, int]
-) -> list[np.ndarray]:
-    """Returns inputs with zeros behind their elements up to `sizes` of symbols."""
-    found: list[np.ndarray] = []
-    for array, info in zip(arrays, inputs, strict=True):
-        shape = _shape(info, array, sizes)
-        if shape != array.shape:
-            wide = np.zeros(shape, array.dtype)
-            wide[tuple(map(slice, array.shape))] = array
-            array = wide
-        found.append(array)
-    return found
+class Padding:
+    """
+    The way from arrays that have some sizes of symbols to larger ones, and back. What is known
+    before the arrays are is computed once, because a small program runs hardly longer.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[TensorInfo],
+        outputs: Sequence[TensorInfo],
+        own: Mapping[str, int],
+        larger: Mapping[str, int],
+    ):
+        """`own` are the sizes of symbols that arrays have, `larger` those of the program."""
+        self._inputs = [
+            _grown(_shape(info, own), _shape(info, larger)) if own != larger else None
+            for info in inputs
+        ]
+        self._outputs = [_part(_shape(info, own)) for info in outputs]
+
+    def padded(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns inputs with zeros behind their elements."""
+        found = list(arrays)
+        for i, grown in enumerate(self._inputs):
+            if grown is not None:
+                shape, part = grown
+                found[i] = np.zeros(shape, arrays[i].dtype)
+                found[i][part] = arrays[i]
+        return found
+
+    def cut(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns outputs without what is beyond the own sizes."""
+        each = zip(arrays, self._outputs, strict=True)
+        return [np.ascontiguousarray(array[part]) for array, part in each]
 
 
-def cut(
-    arrays: Sequence[np.ndarray], outputs: Sequence[TensorInfo], sizes: Mapping[str, int]
-) -> list[np.ndarray]:
-    """Returns outputs without what is beyond the `sizes` of symbols."""
-    found: list[np.ndarray] = []
-    for array, info in zip(arrays, outputs, strict=True):
-        shape = _shape(info, array, sizes)
-        found.append(np.ascontiguousarray(array[tuple(map(slice, shape))]))
-    return found
+def _grown(own: Shape, larger: Shape) -> tuple[Sequence[int], Part] | None:
+    """Returns the larger shape of an input, and which part is its own; None if it is all."""
+    if own == larger:
+        return None
+    return [size for size in larger if size is not None], _part(own)
 
 
-def _shape(info: TensorInfo, array: np.ndarray, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Returns the shape that an array has for `sizes` of symbols."""
-    return tuple(
-        int(d.at(sizes)) if isinstance(d, DerivedSize) else sizes.get(d, n)
-        for d, n in zip(info.shape, array.shape, strict=True)
-    )
+def _part(shape: Shape) -> Part:
+    return tuple(map(slice, shape))
+
+
+def _shape(info: TensorInfo, sizes: Mapping[str, int]) -> Shape:
+    """
+    Returns the shape of a tensor for `sizes` of symbols; a dimension that does not follow from them
+    has none.
+    """
+    return [_size(d, sizes) for d in info.shape]
+
+
+def _size(dimension: int | str | None, sizes: Mapping[str, int]) -> int | None:
+    if isinstance(dimension, DerivedSize):
+        return int(dimension.at(sizes))
+    return sizes.get(dimension) if isinstance(dimension, str) else dimension
 
 
 def expect_same(

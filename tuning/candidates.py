@@ -24,9 +24,9 @@ from ..glow_dialects.glow_nest.schedule import (
 )
 from ..glow_dialects.machine import MachineDescription
 from ..lowering.kernels.schedules.amx_tile import tile_plans
+from ..lowering.kernels.schedules.around import ALONE, Around
 from ..lowering.kernels.schedules.best_schedule import best_schedule, completed, vector_schedule
 from ..lowering.kernels.schedules.fitted_schedule import fitted
-from ..lowering.kernels.schedules.prefetch import ALONE, Around
 from ..lowering.kernels.schedules.register_tile import roles_of, tiled, tilings
 from ..lowering.kernels.schedules.schedule import CostModel, choose_schedule
 from .neighbours import PREFETCHES, near_schedules

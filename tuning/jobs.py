@@ -20,7 +20,7 @@ from ..glow_dialects.glow_nest.simplification import simplified
 from ..glow_dialects.glow_nest.steps import KernelSteps
 from ..glow_dialects.machine import MachineDescription
 from ..lowering.kernels.schedule_nests import kernel_key
-from ..lowering.kernels.schedules.prefetch import ALONE, Around, loops_around
+from ..lowering.kernels.schedules.around import ALONE, Around, loops_around
 from ..lowering.kernels.split_reductions import split_reductions
 from .candidates import has_alternatives
 

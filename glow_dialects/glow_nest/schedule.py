@@ -58,6 +58,11 @@ class Lines:
     count: int = 1
     apart: int = 0
     """Elements from one to the next."""
+    end: Affine | None = None
+    """
+    The place behind the last element, before which steps stay that would come to it. Then a loop
+    whose size a call decides prefetches nothing if it is one tile, unless `count` is 1.
+    """
 
     def accesses(self, nest: Nest) -> tuple[Access, ...]:
         buffer = nest.reduced_reads[self.read].buffer

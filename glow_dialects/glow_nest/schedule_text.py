@@ -201,6 +201,7 @@ _TYPES: Mapping[str, tuple[Write, Read]] = {
     "Dim": _LOOP,
     "Dim | None": _LOOP,
     "Affine": _PLACE,
+    "Affine | None": _PLACE,
     "tuple[Dim, ...]": _LOOPS,
     "frozenset[Dim]": (_set, _loops_as_set),
     "tuple[int, int]": _NUMBERS,

@@ -31,9 +31,9 @@ from ...passes.levels import NESTS
 from ...passes.visited_operation import each
 from ..tuned_schedules import load_schedules
 from .kernel_errors import for_kernels
+from .schedules.around import ALONE, loops_around
 from .schedules.best_schedule import best_schedule
 from .schedules.fitted_schedule import fitted
-from .schedules.prefetch import ALONE, loops_around
 
 
 @dataclass(frozen=True)

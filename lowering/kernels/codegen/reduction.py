@@ -45,6 +45,11 @@ class TileReduction:
         far = schedule.prefetch_distance if isinstance(schedule, Reducing) else {}
         self._lines = () if lines is None else lines.accesses(nest)
         """Elements of which each step prefetches one."""
+        self._end: Access | None = None
+        """The place behind the last of them, if there is one."""
+        if lines is not None and lines.end is not None:
+            self._lined = self._of.reads[lines.read]
+            self._end = Access(self._lined.buffer, lines.end)
         self._far = tuple(
             Access(self._of.reads[n].buffer, self._of.reads[n].place + d) for n, d in far.items()
         )
@@ -53,7 +58,9 @@ class TileReduction:
         """Reads of which each step prefetches those of a later one, so many steps ahead."""
         if isinstance(schedule, Reducing):
             self._ahead = {self._of.reads[n]: d for n, d in schedule.prefetch_steps.items()}
-        self.prefetched = (*self._lines, *self._far)
+        self._prefetched = (*self._lines, *self._far)
+        self.other_places = self._prefetched + (() if self._end is None else (self._end,))
+        """The accesses that are neither read nor written but have places."""
         self.starts_with_operand = self._of.adds_operand and not self._across
         self._loaded: Loaded | None = None
 
@@ -87,19 +94,45 @@ class TileReduction:
 
     def _prefetching_inside(self, tile: Tile, points: Sequence[Point]) -> Tile:
         """
-        Returns a tile whose steps prefetch no element behind the end of a buffer. No page may be
-        there, and looking for one takes as long as a hundred prefetches that find theirs.
+        Returns a tile whose steps prefetch no element behind the end of a buffer, or of the lines.
+        No page may be there, and looking for one takes as long as a hundred prefetches that find
+        theirs.
         """
-        e, places = self._wide.emitter, dict(tile.places)
-        for access in self.prefetched:
-            place = places[access]
+        places = dict(tile.places)
+        for access in self._prefetched:
             reach = offset_of(access, {dim: dim.size - 1 for dim in self._loops})
+            if self._end is not None and access in self._lines:
+                places[access] = self._before(places[access], tile.places[self._end], reach)
+                if len(self._lines) > 1:
+                    places[access] = self._unless_single(places[access], tile)
             reach += max(offset_of(access, point) for point in points)
-            most = access.buffer.high - access.buffer.low - 1 - reach - place.constant
-            if place.dynamic is not None and most + place.constant >= 0:
-                inside = e.binary(arith.MinSIOp, place.dynamic, e.index(most))
-                places[access] = replace(place, dynamic=inside)
+            size = access.buffer.high - access.buffer.low
+            places[access] = self._before(places[access], Address(None, size), reach)
         return replace(tile, places=places)
+
+    def _before(self, place: Address, end: Address, reach: int) -> Address:
+        """Returns the place, or an earlier one from which the next `reach` lie before an end."""
+        e, most = self._wide.emitter, end.constant - 1 - reach
+        if place.dynamic is None or (end.dynamic is None and most < 0):
+            return place
+        last = e.index(most - place.constant)
+        if end.dynamic is not None:
+            last = e.binary(arith.AddiOp, end.dynamic, last)
+        return replace(place, dynamic=e.binary(arith.MinSIOp, place.dynamic, last))
+
+    def _unless_single(self, place: Address, tile: Tile) -> Address:
+        """
+        Returns a place of lines, but one that is being read where all rows of a call are one tile,
+        which has no time to prefetch several lines in each step.
+        """
+        e, read = self._wide.emitter, tile.places[self._lined]
+        limited = [d for d in self._schedule.order if d in tile.counts]
+        if place.dynamic is None or not limited:
+            return place
+        single = e.compare("sle", tile.counts[limited[0]], e.index(self._schedule.step(limited[0])))
+        read = read.moved(-place.constant)
+        present = e.binary(arith.AddiOp, e.index(read.dynamic or 0), e.index(read.constant))
+        return replace(place, dynamic=e.select(single, present, place.dynamic))
 
     def _rows(self, points: Sequence[Point]) -> Sequence[Point]:
         """Returns the points whose results become the lanes of those at `points`."""

@@ -66,8 +66,8 @@ class VectorNest:
         says is this thread's.
         """
         nest, schedule = self._nest, self._schedule
-        prefetched = self._reduction.prefetched if self._reduction else ()
-        accesses = nest.accesses(prefetched) + nest.index_accesses(prefetched)
+        others = self._reduction.other_places if self._reduction else ()
+        accesses = nest.accesses(others) + nest.index_accesses(others)
         e, limited = self._memory.emitter, [d for d in own_loops(nest) if d.limit is not None]
         counts = {d: bound.count.of(d, e) for d in limited}
         places = self._memory.places(accesses, bound)

@@ -9,10 +9,11 @@ from ....glow_dialects.glow_nest.schedule import AmxTile, Schedule, VectorSchedu
 from ....glow_dialects.machine import MachineDescription
 from .amx_groups import finished
 from .amx_tile import amx_product
+from .around import ALONE, Around
 from .costed import Costed
 from .gathered_dot import gathered_product
 from .lane_permutation import permuted_product
-from .prefetch import ALONE, Around, with_prefetches
+from .prefetch import with_prefetches
 from .register_tile import tiled_product
 from .schedule import choose_schedule
 

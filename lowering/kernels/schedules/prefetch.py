@@ -3,26 +3,22 @@ Prefetches of nests: the part of their schedules that is decided last.
 
 - Register tiles of products spread the filters of the next tile of blocks over the steps of the
   present one, or read filters some way ahead, as any reduction does with large packed operands.
-- In a loop over panels of weights, the next panel is read while rows meet the present one.
+- In a loop over panels of weights, the next panel is read while rows meet the present one
+  (`around.py`).
 - A processor cannot predict which rows a list or an index chooses, so they are prefetched some way
   ahead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 
-from xdsl.ir import Block
-
-from ....glow_dialects.costs import near_bytes, prefetched_bytes
+from ....glow_dialects.costs import prefetched_bytes
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, stride_of
-from ....glow_dialects.glow_nest.content import own_loops
-from ....glow_dialects.glow_nest.kernel import RepeatOp
 from ....glow_dialects.glow_nest.nest import Nest
-from ....glow_dialects.glow_nest.ops import NestOp, RepeatListedOp
 from ....glow_dialects.glow_nest.schedule import (
     AmxTile,
     Elementwise,
@@ -32,49 +28,32 @@ from ....glow_dialects.glow_nest.schedule import (
     RegisterTile,
     Schedule,
 )
-from ....glow_dialects.glow_nest.schedule_text import with_loops
-from ....glow_dialects.glow_nest.steps import KernelSteps
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from .amx_tile import TilePlan, filter_bytes
+from .around import ALONE, Around
 from .register_tile import Roles, prefetches_pixels, roles_of
 from .streams import stream_distances
-
-
-@dataclass(frozen=True)
-class Around:
-    """The loops around a nest, as far as prefetches depend on them."""
-
-    next_panel: Lines | None = None
-    """Its share of the panel that the next iteration of a loop reads."""
-    chosen: bool = False
-    """Whether a list chooses what it reads."""
-
-    def on(self, change: Mapping[Dim, Dim]) -> Around:
-        """Returns the same for a nest with other loops."""
-        return replace(self, next_panel=with_loops(self.next_panel, change)) if change else self
-
-
-ALONE = Around()
-"""No loops around a nest."""
 
 
 def with_prefetches(
     nest: Nest, schedule: Schedule, machine: MachineDescription, around: Around = ALONE
 ) -> Schedule:
     """Returns the schedule of a nest, with what is prefetched."""
-    panel = around.next_panel
     match schedule:
         case RegisterTile():
-            return _of_register_tile(nest, schedule, machine, panel)
+            return _of_register_tile(nest, schedule, machine, around.lines(schedule))
         case Reduce():
             distance = stream_distances(nest, schedule, machine)
             steps = _steps_ahead(nest, schedule, machine)
             return replace(
-                schedule, prefetch_distance=distance, prefetch_steps=steps, prefetch_lines=panel
+                schedule,
+                prefetch_distance=distance,
+                prefetch_steps=steps,
+                prefetch_lines=around.lines(schedule),
             )
         case Reducing():
-            return replace(schedule, prefetch_lines=panel)
+            return replace(schedule, prefetch_lines=around.lines(schedule))
         case AmxTile():
             return _of_amx_tile(nest, schedule)
         case Elementwise() if around.chosen:
@@ -91,9 +70,6 @@ def streams(nest: Nest, access: Access) -> bool:
     """
     others = [a for a in nest.accesses() if a.buffer is not access.buffer]
     return access.buffer.parameter is not None and all(a.buffer.parameter is None for a in others)
-
-
-# by the schedule alone
 
 
 def _row_distances(nest: Nest, schedule: Elementwise) -> Mapping[int, int]:
@@ -242,116 +218,3 @@ def _of_amx_tile(nest: Nest, schedule: AmxTile) -> AmxTile:
     far = filter_bytes(nest, roles) > TIMINGS.amx_prefetched_bytes
     distance = TIMINGS.prefetch_bytes // roles.filter_size if far else 0
     return replace(schedule, prefetch_distance=distance)
-
-
-# by the loops around nests
-
-
-def loops_around(steps: KernelSteps, machine: MachineDescription) -> Mapping[NestOp, Around]:
-    """Returns, for nests in loops of a kernel, the facts that prefetches depend on."""
-    found: dict[NestOp, Around] = {}
-    _look_around(steps, steps.kernel.body.block, machine, found)
-    return found
-
-
-def _look_around(
-    steps: KernelSteps, block: Block, machine: MachineDescription, found: dict[NestOp, Around]
-) -> None:
-    for op in block.ops:
-        if isinstance(op, RepeatOp):
-            _look_around(steps, op.body.block, machine, found)
-            found.update(_next_panels(steps, op, machine))
-        elif isinstance(op, RepeatListedOp):
-            nests = (n for n in op.body.block.ops if isinstance(n, NestOp))
-            found.update({nest: Around(chosen=True) for nest in nests})
-
-
-@dataclass(frozen=True)
-class _Product:
-    """A nest `sum(rows[i, t] * panels[p, t, j])` within a loop over `p`."""
-
-    op: NestOp
-    panel: Access
-    term: Dim
-    row: Affine
-    """The number of the row, counted from an arbitrary first one."""
-    rows: int
-    """The number of rows, including the loops between the one over `p` and the nest."""
-    is_limited: bool
-    """Whether a call may have fewer rows."""
-
-
-def _next_panels(
-    steps: KernelSteps, loop: RepeatOp, machine: MachineDescription
-) -> Mapping[NestOp, Around]:
-    """
-    Lets each step of the products of a register tile prefetch its share of the next panel, so that
-    the panel is complete when all rows have met the present one. If a call has fewer rows, they
-    prefetch less; so where the number is not known, all of them prefetch several panels, which stay
-    near.
-    """
-    p = steps.variable(loop.variable)
-    found = [_as_product(p, *at) for at in _products(steps, loop.body.block, ())]
-    products = [product for product in found if product is not None]
-    if not products or len(products) < len(found):
-        return {}
-    first = products[0]
-    width, first_row = stride_of(first.panel, first.term), min(p.row.constant for p in products)
-    step = -(-width * TIMINGS.panel_rows // sum(p.rows for p in products))
-    # so few rows would prefetch a line several times
-    if step > TIMINGS.most_panel_step:
-        return {}
-    if any(p.is_limited for p in products):
-        size = width * first.term.size * element_bytes(first.panel.element)
-        step = min(step * max(1, near_bytes(machine) // size), TIMINGS.most_panel_step)
-    shares: dict[NestOp, Around] = {}
-    for each in products:
-        panel = stride_of(first.panel, p)
-        place = Affine({p: panel}, each.panel.place.constant + panel)
-        place += (each.row + -first_row) * (each.term.size * step // TIMINGS.panel_rows)
-        place += each.term * step
-        # a schedule has no loops of the nest that run once
-        own = [d for d in own_loops(steps.nest(each.op)) if d.size == 1]
-        shares[each.op] = Around(Lines(1, place.at(dict.fromkeys(own, Affine()))))
-    return shares
-
-
-def _products(
-    steps: KernelSteps, block: Block, around: tuple[Dim, ...]
-) -> Iterator[tuple[NestOp, Nest, tuple[Dim, ...]]]:
-    """Yields the nests of products in a block, and the loops around them."""
-    for op in block.ops:
-        if isinstance(op, RepeatOp):
-            yield from _products(steps, op.body.block, (*around, steps.variable(op.variable)))
-        elif isinstance(op, NestOp):
-            nest = steps.nest(op)
-            if nest.reduction is not None and nest.reduction.is_product:
-                yield op, nest, around
-
-
-def _as_product(loop: Dim, op: NestOp, nest: Nest, around: tuple[Dim, ...]) -> _Product | None:
-    if len(nest.reduced) != 1 or len(nest.parallel) != 2:
-        return None
-    rows, panel = nest.reduced_reads
-    (term,), (row, column) = nest.reduced, nest.parallel
-    outside = (*around, row)
-    strides = [panel.stride(d) for d in (loop, term, column)]
-    if strides != [term.size * column.size, column.size, 1] or any(map(panel.stride, outside)):
-        return None
-    place = _row_number(rows, row, outside)
-    if place is None:
-        return None
-    limited = any(d.limit is not None for d in outside)
-    return _Product(op, panel, term, place, prod(d.size for d in outside), limited)
-
-
-def _row_number(access: Access, row: Dim, dims: Sequence[Dim]) -> Affine | None:
-    """Returns the number of the row that an access reads; None if loops skip parts of rows."""
-    unit = access.stride(row)
-    terms = {d: access.stride(d) for d in dims}
-    if not isinstance(unit, int) or unit == 0:
-        return None
-    if any(not isinstance(s, int) or s % unit for s in terms.values()):
-        return None
-    numbers = {d: s // unit for d, s in terms.items() if isinstance(s, int)}
-    return Affine(numbers, access.place.constant // unit)

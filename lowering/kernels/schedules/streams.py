@@ -46,12 +46,13 @@ def stream_distances(
         run = len(part) * nest.reduced[-1].size
         shared = any(isinstance(s, int) and 0 < abs(s) < run for s in strides)
         begins_line = (access.place.constant - part.start) * size % LINE_BYTES == 0
-        if _is_far(access, machine) and follows and not shared and begins_line:
+        if is_far(access, machine) and follows and not shared and begins_line:
             found[number] = _lines_ahead(access, schedule) * (LINE_BYTES // size)
     return found
 
 
-def _is_far(access: Access, machine: MachineDescription) -> bool:
+def is_far(access: Access, machine: MachineDescription) -> bool:
+    """Returns whether an array is so large that it comes from a far cache or from memory."""
     elements = access.buffer.high - access.buffer.low
     return elements * element_bytes(access.element) > prefetched_bytes(machine)
 
@@ -65,7 +66,7 @@ def _next_windows(
     """
     found: dict[int, int] = {}
     for number, access in enumerate(nest.reduced_reads):
-        if access.stride(vector) != 1 or not _is_far(access, machine):
+        if access.stride(vector) != 1 or not is_far(access, machine):
             continue
         for dim, count in tile.items():
             apart = access.stride(dim)

@@ -92,7 +92,7 @@ func.func @main(%x: memref<7xf32> {glow.name = "x", glow.qualifier = "in"}, %y: 
 // CHECK: glow_nest.repeat %p to 4 {
 // CHECK-NEXT: glow_nest.nest parallel(i: 8, j: 16) reduce(t: 32) add f32 of(%x[32 * i + t], %w[512 * %p + 16 * t + j]) writes(%y[64 * i + 16 * %p + j])
 // CHECK-SAME: schedule<reduce, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_distance = {1: 1024}, prefetch_lines = <read = 1,
-// CHECK-SAME: first = 512 * %p + 16 * t + 64 * i + 512>, tile = {i: 4}>
+// CHECK-SAME: first = 512 * %p + 16 * t + 64 * i + 512, end = 512 * %p + 1024>, tile = {i: 4}>
 // CHECK: glow_nest.nest parallel(j: 5)
 // CHECK-SAME: schedule<elementwise, order = [j], prefetch_distance = {0: 128}>
 // CHECK: schedule<register_tile, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_lines = <read = 1, first = 16 * t + 512, count = 2,
@@ -100,7 +100,7 @@ func.func @main(%x: memref<7xf32> {glow.name = "x", glow.qualifier = "in"}, %y: 
 glow_nest.kernel @prefetches(%y: memref<8x64xf32>, %x: memref<8x32xf32>, %w: memref<4x32x16xf32>) {
   glow_nest.repeat %p to 4 {
     glow_nest.nest parallel(i: 8, j: 16) reduce(t: 32) add f32 of(%x[32 * i + t], %w[512 * %p + 16 * t + j]) writes(%y[64 * i + 16 * %p + j])
-      schedule<reduce, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_distance = {1: 1024}, prefetch_lines = <read = 1, first = 512 * %p + 16 * t + 64 * i + 512>, tile = {i: 4}>
+      schedule<reduce, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_distance = {1: 1024}, prefetch_lines = <read = 1, first = 512 * %p + 16 * t + 64 * i + 512, end = 512 * %p + 1024>, tile = {i: 4}>
   }
   glow_nest.nest parallel(j: 5) reads(%w[j]) writes(%y[j]) schedule<elementwise, order = [j], prefetch_distance = {0: 128}>
   glow_nest.nest parallel(i: 8, j: 16) reduce(t: 32) add f32 of(%x[32 * i + t], %w[16 * t + j]) writes(%y[64 * i + j])

@@ -24,12 +24,12 @@
 // CHECK: tile = {j: 2, p: 3}, spread = p>
 
 // Weights that stay near are no streams. Two rows share vectors, which stay in registers; those that come from far are prefetched
-// 4,096 bytes ahead.
+// 4,096 bytes ahead, and a line of the next panel in each step.
 
 // CHECK: glow_nest.kernel @k_packed_matmul
 // CHECK: schedule<reduce, order = [p, j], vector = j, lanes = 8, reduced = [t], tile = {j: 2, p: 6}>
 // CHECK: glow_nest.kernel @k_packed_matmul
-// CHECK: schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 1024}, tile = {j: 2, i: 2}>
+// CHECK: schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [t], prefetch_distance = {1: 1024}, prefetch_lines = <read = 1, first = 8192 * %p + 4096 * i + 16 * t + 8192>, tile = {j: 2, i: 2}>
 
 func.func @main(%x: memref<1x512xf32> {glow.name = "x", glow.qualifier = "in"}, %v: memref<2x512xf32> {glow.name = "v", glow.qualifier = "in"},
     %n: memref<1x16xf32> {glow.name = "n", glow.qualifier = "in"},

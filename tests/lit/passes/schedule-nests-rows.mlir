@@ -1,11 +1,9 @@
 // RUN: glow-opt %s --set-machine="vector-bits=512 vector-registers=32 l2-bytes=524288" --build-nests --schedule-nests --split-input-file | filecheck %s
-// RUN: glow-opt %s --set-machine="vector-bits=512 vector-registers=32 l2-bytes=16384" --build-nests --schedule-nests --split-input-file | filecheck %s --check-prefix=SMALL
 // RUN: glow-opt %s --set-machine="vector-bits=512 vector-registers=32 l2-bytes=524288" --build-nests --schedule-nests --generate-loops --split-input-file | filecheck %s --check-prefix=LOOPS
 
 // All rows prefetch the next panel together: each step prefetches two elements of it.
 
 // CHECK: prefetch_lines = <read = 1, first = 768 * %p + 4 * i + 2 * t + 768>
-// SMALL: prefetch_lines = <read = 1, first = 768 * %p + 6 * i + 3 * t + 768>
 // LOOPS: glow_vec.prefetch
 
 func.func @main(%x: memref<256x16xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<256x144xf32> {glow.name = "y", glow.qualifier = "out"})
@@ -17,12 +15,12 @@ func.func @main(%x: memref<256x16xf32> {glow.name = "x", glow.qualifier = "in"},
 
 // -----
 
-// A call may have fewer rows. So that these prefetch enough, each step prefetches more, as far as L2 holds what all
-// rows prefetch then. The tiles of 8 to 4 rows prefetch. Those of fewer, which are the only ones of a call, do not.
+// A call may have fewer rows. So the first two tiles of 8 rows prefetch all of the next panel, and later ones nothing
+// behind its end. The tiles of 8 to 4 rows prefetch two lines in each step. Those of fewer, which are the only ones of a
+// call, prefetch none.
 
-// CHECK: prefetch_lines = <read = 1, first = 768 * %p + 32 * i + 16 * t + 768>, tile = {j: 3, i: 8}
-// SMALL: prefetch_lines = <read = 1, first = 768 * %p + 12 * i + 6 * t + 768>
-// LOOPS-COUNT-5: glow_vec.prefetch
+// CHECK: prefetch_lines = <read = 1, first = 768 * %p + 48 * i + 24 * t + 768, count = 2, apart = 16, end = 768 * %p + 1536>, tile = {j: 3, i: 8}
+// LOOPS-COUNT-10: glow_vec.prefetch
 // LOOPS-NOT: glow_vec.prefetch
 
 func.func @main(%x: memref<256x16xf32> {glow.name = "x", glow.rows = array<i64: 0>, glow.qualifier = "in"}, %n: memref<i64> {glow.name = "n", glow.row_count, glow.qualifier = "in"}, %y: memref<256x144xf32> {glow.name = "y", glow.qualifier = "out"})

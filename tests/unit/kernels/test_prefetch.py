@@ -17,12 +17,13 @@ from glow.glow_dialects.glow_nest.nest import (
     RepeatListed,
     Step,
 )
-from glow.glow_dialects.glow_nest.schedule import Elementwise
+from glow.glow_dialects.glow_nest.schedule import Elementwise, Reducing
 from glow.glow_dialects.glow_nest.steps import KernelSteps
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.scalar import Expr
+from glow.lowering.kernels.schedules.around import ALONE, Around, loops_around
 from glow.lowering.kernels.schedules.best_schedule import best_schedule
-from glow.lowering.kernels.schedules.prefetch import ALONE, Around, loops_around, streams
+from glow.lowering.kernels.schedules.prefetch import streams
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.rewriter import InsertPoint
 
@@ -37,10 +38,11 @@ def products(
     x: View, panels: View, y: View, p: Dim | int, first: Affine, rows: int
 ) -> tuple[Nest, Dim]:
     """Returns the products of some rows with a panel."""
-    i, j, t = Dim("i", rows), Dim("j", WIDTH), Dim("t", TERMS)
+    width = panels.shape[-1]
+    i, j, t = Dim("i", rows), Dim("j", width), Dim("t", TERMS)
     reads = x[[first + i, t]], panels[[p, t, j]]
     reduction = Reduction(Combine.ADD, f32, reads)
-    write = (y[[first + i, Affine({p: WIDTH, j: 1}) if isinstance(p, Dim) else j]],)
+    write = (y[[first + i, Affine({p: width, j: 1}) if isinstance(p, Dim) else j]],)
     return Nest((i, j), write, Body.passing(f32), (), reduction, (t,)), i
 
 
@@ -55,11 +57,12 @@ def around(step: Step, *views: View) -> dict[Nest, Around]:
     }
 
 
-def next_panel(found: Around, nest: Nest) -> Access:
-    """Returns the reads of the next panel that a nest prefetches."""
-    assert found.next_panel is not None
-    (access,) = found.next_panel.accesses(nest)
-    return access
+def prefetched(found: Around, nest: Nest) -> tuple[Access, ...]:
+    """Returns the elements of the next panel that each step of a nest prefetches."""
+    _, schedule = best_schedule(nest, MachineDescription(), found)
+    assert isinstance(schedule, Reducing)
+    lines = schedule.prefetch_lines
+    return () if lines is None else lines.accesses(nest)
 
 
 @pytest.mark.parametrize("rows", [8, 24, 32, 61])
@@ -79,7 +82,7 @@ def test_rows_prefetch_the_next_panel(rows: int):
     lines: set[int] = set()
     for nest, one in found.items():
         outer = block if nest is inner else Dim("", 1)
-        access = next_panel(one, nest)
+        (access,) = prefetched(one, nest)
         assert access.buffer is panels.buffer
         for b, t, n in product(range(outer.size), range(TERMS), range(4)):
             terms = {d.name: s for d, s in access.place.terms.items()}
@@ -92,12 +95,18 @@ def test_rows_prefetch_the_next_panel(rows: int):
     assert len(missing) <= 4 * panel // 8
 
 
-@pytest.mark.parametrize("rows", [1, 4])
-def test_few_rows_do_not_prefetch_a_panel(rows: int):
-    x, y = view(100, TERMS, parameter=0), view(100, 5 * WIDTH, parameter=2)
-    panels, p = view(5, TERMS, WIDTH, parameter=1), Dim("p", 4)
-    loop = Repeat(p, [products(x, panels, y, p, Affine(), rows)[0]])
-    assert not around(loop, x, panels, y)
+@pytest.mark.parametrize(
+    ("rows", "lines_of_panel", "expected"),
+    [(4, 1, 1), (4, 3, 0), (13, 3, 2), (24, 3, 1), (61, 3, 1)],
+)
+def test_lines_of_a_step(rows: int, lines_of_panel: int, expected: int):
+    """Fewer tiles prefetch more lines in each step; a single tile prefetches one or none."""
+    width = lines_of_panel * LINE
+    x, y = view(100, TERMS, parameter=0), view(100, 5 * width, parameter=2)
+    panels, p = view(5, TERMS, width, parameter=1), Dim("p", 4)
+    nest, _ = products(x, panels, y, p, Affine(), rows)
+    (one,) = around(Repeat(p, [nest]), x, panels, y).values()
+    assert len(prefetched(one, nest)) == expected
 
 
 def test_panels_that_stay_are_not_prefetched():

@@ -13,13 +13,13 @@ from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View, affine
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.content import with_unique_names
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction
-from glow.glow_dialects.glow_nest.schedule import KINDS, AmxTile, Lines, Reduce, RegisterTile
+from glow.glow_dialects.glow_nest.schedule import KINDS, AmxTile, Reduce, RegisterTile
 from glow.glow_dialects.glow_nest.simplification import simplified
 from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.kernels.schedule_nests import schedule_of
+from glow.lowering.kernels.schedules.around import Around, NextPanel
 from glow.lowering.kernels.schedules.best_schedule import best_schedule
 from glow.lowering.kernels.schedules.fitted_schedule import fitted
-from glow.lowering.kernels.schedules.prefetch import Around
 from glow.lowering.target import find_target
 from glow.tests.support.seeds import generator
 from glow.tuning import neighbours as near
@@ -187,7 +187,8 @@ def test_only_neighbours_in_prefetches_differ_in_them() -> None:
     products = Reduction(Combine.ADD, f32, (x[[row, term]], w[[term, column]]))
     write = (y[[row, column]],)
     nest = Nest((row, column), write, Body.passing(f32), (), products, (term,))
-    around = Around(Lines(1, affine(row) * 64 + term + 1536))
+    next_panel = NextPanel(affine(1536), term, 24, affine(row), 13, row, 16, True, False)
+    around = Around(next_panel)
     best = best_schedule(nest, AMX, around)
     assert isinstance(best[1], Reduce)
     near = [s for _, s in neighbours(nest, best, AMX, around) if isinstance(s, Reduce)]

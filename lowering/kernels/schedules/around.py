@@ -1,0 +1,201 @@
+"""
+The loops around nests, as far as prefetches depend on them.
+
+In a loop over panels of weights, the next panel is read while rows meet the present one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.ir import Block
+
+from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, stride_of
+from ....glow_dialects.glow_nest.kernel import RepeatOp
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.ops import NestOp, RepeatListedOp
+from ....glow_dialects.glow_nest.schedule import Lines, Reducing
+from ....glow_dialects.glow_nest.schedule_text import with_loops
+from ....glow_dialects.glow_nest.steps import KernelSteps
+from ....glow_dialects.machine import LINE_BYTES, MachineDescription
+from .streams import is_far
+
+
+@dataclass(frozen=True)
+class NextPanel:
+    """
+    The panel that the next iteration of a loop reads, of which each tile of rows prefetches a share
+    while it meets the present one.
+    """
+
+    place: Affine
+    """The place of its first element."""
+    term: Dim
+    """The reduced loop. A panel has one row for each of its values."""
+    width: int
+    """The elements of a row of the panel."""
+    row: Affine
+    """The number of the row that meets the panel, counted from the first of all nests."""
+    rows: int
+    """The number of rows that meet the panel in all nests."""
+    loop: Dim
+    """The loop of the nest over rows."""
+    line: int
+    """The elements of a cache line."""
+    is_far: bool
+    """Whether it comes from a far cache or from memory."""
+    is_limited: bool
+    """Whether a call may have fewer rows."""
+
+    def lines(self, schedule: Reducing) -> Lines | None:
+        """
+        Returns what each step prefetches, so that the panel is complete when all rows have met the
+        present one; where a call may have few rows, when the first ones have. A single tile
+        prefetches no panel that is near, and none that takes several lines in each step.
+        """
+        parts = schedule.parts_of(self.loop)
+        tile = max((p.tile for p in parts), default=schedule.step(self.loop))
+        tiles, end = -(-self.rows // tile), None
+        fewest = 1 if self.is_far and self.width <= self.line else 2
+        if tiles < fewest:
+            return None
+        if self.is_limited:
+            tiles, end = fewest, self.place + self.term.size * self.width
+        step = -(-self.width // tiles)
+        place = self.place + self.row * (self.term.size * step // tile) + self.term * step
+        # a schedule has no loops of the nest that run once
+        place = place.at({d: Affine() for d in (self.loop, self.term) if d.size == 1})
+        count = -(-step // self.line)
+        return Lines(1, place, count, self.line if count > 1 else 0, end)
+
+    def on(self, change: Mapping[Dim, Dim]) -> NextPanel:
+        """Returns the same for a nest with other loops."""
+        place, term, row, loop = with_loops((self.place, self.term, self.row, self.loop), change)
+        return replace(self, place=place, term=term, row=row, loop=loop)
+
+
+@dataclass(frozen=True)
+class Around:
+    """The loops around a nest, as far as prefetches depend on them."""
+
+    next_panel: NextPanel | None = None
+    chosen: bool = False
+    """Whether a list chooses what it reads."""
+
+    def lines(self, schedule: Reducing) -> Lines | None:
+        """Returns what each step prefetches of what follows."""
+        return None if self.next_panel is None else self.next_panel.lines(schedule)
+
+    def on(self, change: Mapping[Dim, Dim]) -> Around:
+        """Returns the same for a nest with other loops."""
+        if not change or self.next_panel is None:
+            return self
+        return replace(self, next_panel=self.next_panel.on(change))
+
+
+ALONE = Around()
+"""No loops around a nest."""
+
+
+def loops_around(steps: KernelSteps, machine: MachineDescription) -> Mapping[NestOp, Around]:
+    """Returns, for nests in loops of a kernel, the facts that prefetches depend on."""
+    found: dict[NestOp, Around] = {}
+    _look_around(steps, steps.kernel.body.block, machine, found)
+    return found
+
+
+def _look_around(
+    steps: KernelSteps, block: Block, machine: MachineDescription, found: dict[NestOp, Around]
+) -> None:
+    for op in block.ops:
+        if isinstance(op, RepeatOp):
+            _look_around(steps, op.body.block, machine, found)
+            found.update(_next_panels(steps, op, machine))
+        elif isinstance(op, RepeatListedOp):
+            nests = (n for n in op.body.block.ops if isinstance(n, NestOp))
+            found.update({nest: Around(chosen=True) for nest in nests})
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A nest `sum(rows[i, t] * panels[p, t, j])` within a loop over `p`."""
+
+    op: NestOp
+    panel: Access
+    term: Dim
+    row: Affine
+    """The number of the row, counted from an arbitrary first one."""
+    rows: int
+    """The number of rows, including the loops between the one over `p` and the nest."""
+    is_limited: bool
+    """Whether a call may have fewer rows."""
+
+
+def _next_panels(
+    steps: KernelSteps, loop: RepeatOp, machine: MachineDescription
+) -> Mapping[NestOp, Around]:
+    """
+    Returns the next panel for each product in a loop over panels.
+    """
+    p = steps.variable(loop.variable)
+    found = [_as_product(p, *at) for at in _products(steps, loop.body.block, ())]
+    products = [product for product in found if product is not None]
+    if not products or len(products) < len(found):
+        return {}
+    first, rows = products[0], sum(p.rows for p in products)
+    width, first_row = stride_of(first.panel, first.term), min(p.row.constant for p in products)
+    line = LINE_BYTES // element_bytes(first.panel.element)
+    far, limited = is_far(first.panel, machine), any(p.is_limited for p in products)
+    panel = stride_of(first.panel, p)
+    shares: dict[NestOp, Around] = {}
+    for each in products:
+        place = Affine({p: panel}, each.panel.place.constant + panel)
+        row, loop_of_rows = each.row + -first_row, steps.nest(each.op).parallel[0]
+        shares[each.op] = Around(
+            NextPanel(place, each.term, width, row, rows, loop_of_rows, line, far, limited)
+        )
+    return shares
+
+
+def _products(
+    steps: KernelSteps, block: Block, around: tuple[Dim, ...]
+) -> Iterator[tuple[NestOp, Nest, tuple[Dim, ...]]]:
+    """Yields the nests of products in a block, and the loops around them."""
+    for op in block.ops:
+        if isinstance(op, RepeatOp):
+            yield from _products(steps, op.body.block, (*around, steps.variable(op.variable)))
+        elif isinstance(op, NestOp):
+            nest = steps.nest(op)
+            if nest.reduction is not None and nest.reduction.is_product:
+                yield op, nest, around
+
+
+def _as_product(loop: Dim, op: NestOp, nest: Nest, around: tuple[Dim, ...]) -> _Product | None:
+    if len(nest.reduced) != 1 or len(nest.parallel) != 2:
+        return None
+    rows, panel = nest.reduced_reads
+    (term,), (row, column) = nest.reduced, nest.parallel
+    outside = (*around, row)
+    strides = [panel.stride(d) for d in (loop, term, column)]
+    if strides != [term.size * column.size, column.size, 1] or any(map(panel.stride, outside)):
+        return None
+    place = _row_number(rows, row, outside)
+    if place is None:
+        return None
+    limited = any(d.limit is not None for d in outside)
+    return _Product(op, panel, term, place, prod(d.size for d in outside), limited)
+
+
+def _row_number(access: Access, row: Dim, dims: Sequence[Dim]) -> Affine | None:
+    """Returns the number of the row that an access reads; None if loops skip parts of rows."""
+    unit = access.stride(row)
+    terms = {d: access.stride(d) for d in dims}
+    if not isinstance(unit, int) or unit == 0:
+        return None
+    if any(not isinstance(s, int) or s % unit for s in terms.values()):
+        return None
+    numbers = {d: s // unit for d, s in terms.items() if isinstance(s, int)}
+    return Affine(numbers, access.place.constant // unit)
