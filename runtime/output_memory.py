@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from sys import getrefcount
-from weakref import WeakSet
+from weakref import ref
 
 import numpy as np
 from numpy import empty
@@ -28,11 +28,8 @@ class OutputMemory:
 
     def arrays(self) -> list[np.ndarray]:
         """Returns an uninitialized array for each output."""
-        if self._pools and self not in _KEEPERS:
-            for other in list(_KEEPERS):
-                other.forget()
-            _KEEPERS.clear()
-            _KEEPERS.add(self)
+        if self._pools and _keeper() is not self:
+            _keep_for(self)
         return [
             empty(shape, dtype) if pool is None else _array(pool, shape, dtype)
             for shape, dtype, pool in self._forms
@@ -44,8 +41,20 @@ class OutputMemory:
             pool.clear()
 
 
-_KEEPERS: WeakSet[OutputMemory] = WeakSet()
-"""The one that keeps arrays, if it is still there."""
+def _nobody() -> OutputMemory | None:
+    return None
+
+
+_keeper: Callable[[], OutputMemory | None] = _nobody
+"""Returns the one that keeps arrays, if it is still there."""
+
+
+def _keep_for(memory: OutputMemory) -> None:
+    """Lets one keep arrays instead of the one that does."""
+    global _keeper
+    before, _keeper = _keeper(), ref(memory)
+    if before is not None:
+        before.forget()
 
 
 def _pool(shape: tuple[int, ...], dtype: np.dtype) -> list[np.ndarray] | None:
