@@ -286,7 +286,7 @@ class _Packed:
     def pack(self) -> None:
         """Copies the keys and values of a group of heads to panels."""
         k, t, of, j = self.k, self.t, self.head.of, Dim("j", self.keys, self.limit)
-        for p, lane in each_panel(k, self.keys, self.key_width, self.limit):
+        for p, lane in each_panel(k, self.keys, self.key_width, self.limit, opens=True):
             position = p * self.key_width + lane
             k.copy([t, lane], self.key_panels[[p, t, lane]], of(1, position, t))
         for p, lane in each_panel(k, self.columns, self.width):

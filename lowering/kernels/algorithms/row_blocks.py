@@ -133,21 +133,23 @@ def one_or_several(k: Kernel, rows: Rows) -> Iterator[tuple[Rows, bool]]:
 
 
 def each_panel(
-    k: Kernel, columns: int, width: int, limit: Limit | None = None
+    k: Kernel, columns: int, width: int, limit: Limit | None = None, opens: bool = False
 ) -> Iterator[tuple[Affine, Dim]]:
     """
     Yields the number of a panel and the loop variable of its columns: once for all whole panels, in
-    a loop, and once for the rest. With a limit of the columns, it leaves out panels beyond it.
+    a loop, and once for the rest. With a limit of the columns, it leaves out panels beyond it; if
+    the panel `opens`, also columns.
     """
     whole, rest = divmod(columns, width)
-    by_panel = None if limit is None else replace(limit, granule=width)
+    by_panel = None if limit is None else replace(limit, granule=width, opens=opens)
+    inside = Limit(of_rest=True) if by_panel is not None and opens else None
     if whole:
         with k.repeat(p := Dim("p", whole, by_panel)):
-            yield affine(p), Dim("l", width)
+            yield affine(p), Dim("l", width, inside)
     if rest:
         after = None if by_panel is None else replace(by_panel, start=whole * width)
         with nullcontext() if after is None else k.repeat(Dim("p", 1, after)):
-            yield affine(whole), Dim("l", rest)
+            yield affine(whole), Dim("l", rest, inside)
 
 
 def panels_visited(
