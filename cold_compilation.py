@@ -195,26 +195,41 @@ class ColdCompilation:
         self, sizes: Mapping[str, int], values: Values = NO_VALUES
     ) -> tuple[ModuleOp, set[str]]:
         """Returns the graph, and the files other than the model's with its weights."""
+        (module,), external = self.imported_alike([sizes], values)
+        return module, external
+
+    def imported_alike(
+        self, several: Sequence[Mapping[str, int]], values: Values = NO_VALUES
+    ) -> tuple[list[ModuleOp], set[str]]:
+        """
+        Returns the graphs for several sizes, and the files. They come from one import, or each from
+        its own, so that they differ only as far as the sizes make them differ.
+        """
         trial, self._trial = self._trial, None
-        if trial is not None and trial[0] == sizes and not values:
-            return trial[1:]
+        if trial is not None and [trial[0]] == [*several] and not values:
+            return [trial[1]], trial[2]
         external: set[str] = set()
         model = self._loaded_model() if self._request.is_onnx else self._request.model
         if self._graph_with_symbols is not None:
             model = self._graph_with_symbols
-        shared = self._shared(sizes) if self._request.is_onnx and sizes and not values else None
+        shared = None if values or not self._request.is_onnx else self._shared(several)
         if shared is not None:
-            module, external = shared
+            modules, external = shared
         else:
-            module = load_model(model, sizes, self._request.max_elements, external, values=values)
+            most = self._request.max_elements
+            modules = [load_model(model, s, most, external, values=values) for s in several]
         if self._request.states:
-            set_named_states(main_function(module), self._request.states)
-        return module, external
+            for module in modules:
+                set_named_states(main_function(module), self._request.states)
+        return modules, external
 
-    def _shared(self, sizes: Mapping[str, int]) -> tuple[ModuleOp, set[str]] | None:
-        """Returns the graph and files of an import that serves several sizes, if there is one."""
+    def _shared(
+        self, several: Sequence[Mapping[str, int]]
+    ) -> tuple[list[ModuleOp], set[str]] | None:
+        """Returns the graphs and files of an import that serves several sizes, if there is one."""
         frontend, model = onnx_frontend(), self._loaded_model()
-        if set(sizes) != set(frontend.model_symbols(model)):
+        known = set(frontend.model_symbols(model))
+        if not known or any(set(sizes) != known for sizes in several):
             return None  # the import reports the error
         if self._imports is None:
             # it needs the package onnx
@@ -223,7 +238,7 @@ class ColdCompilation:
             limit = self._request.max_elements
             most = frontend.MAX_ELEMENTS if limit is None else limit
             self._imports = SharedImports(model, most)
-        return self._imports.at(sizes)
+        return self._imports.at(several)
 
     def signature_with_symbols(self) -> Signature | None:
         """Returns the signature of a graph with symbols; None if the graph has none."""

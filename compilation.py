@@ -63,9 +63,14 @@ class Compilation:
 
     def graph(self, sizes: Mapping[str, int]) -> ModuleOp:
         """Returns the graph for sizes of all symbols."""
-        module, external = self._cold.imported(sizes)
-        self._external |= external
+        (module,) = self.graphs([sizes])
         return module
+
+    def graphs(self, several: Sequence[Mapping[str, int]]) -> list[ModuleOp]:
+        """Returns the graphs for several sizes of all symbols, which can be compared."""
+        modules, external = self._cold.imported_alike(several)
+        self._external |= external
+        return modules
 
     def cached_facts(self, about: str, make: Callable[[], object]) -> Any:
         """
@@ -127,8 +132,9 @@ class Compilation:
 
         def limited() -> tuple[ModuleOp, Facts]:
             rows = (sizes[symbol], *fewer)
-            graphs = {n: self.graph({**sizes, symbol: n}) for n in rows}
-            module, of_outputs = self._cold.with_rows(graphs, symbol, dimensions)
+            graphs = self.graphs([{**sizes, symbol: n} for n in rows])
+            by_size = dict(zip(rows, graphs, strict=True))
+            module, of_outputs = self._cold.with_rows(by_size, symbol, dimensions)
             return module, Facts(of_outputs)
 
         model, facts = self.compiled_form(sizes, f"rows of {symbol}", limited)

@@ -5,7 +5,7 @@ Graphs that serve several sizes of their symbols: models that are imported once 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -70,25 +70,36 @@ class SharedImports:
         """The number of graphs that have served no other sizes."""
         self._lock = threading.Lock()
 
-    def at(self, sizes: Mapping[str, int]) -> tuple[ModuleOp, set[str]] | None:
+    def at(self, several: Sequence[Mapping[str, int]]) -> tuple[list[ModuleOp], set[str]] | None:
         """
-        Returns the graph for sizes of all symbols, and the files other than the model's with its
-        weights. Returns None if the model has to be imported for these sizes: the first ones of
-        all, or those whose graph serves no others.
+        Returns the graphs of one import for several sizes of all symbols, and the files other than
+        the model's with its weights. Returns None if the model has to be imported for these sizes:
+        the first ones of all, or those whose graph serves no others.
         """
         with self._lock:
-            self._asked.add(tuple(sorted(sizes.items())))
+            self._asked.update(tuple(sorted(sizes.items())) for sizes in several)
             for graph in self._graphs:
-                if (found := graph.at(sizes)) is not None:
+                if (found := _each(graph, several)) is not None:
                     self._unshared = 0
                     return found, graph.external
-            if len(self._asked) < 2 or self._unshared >= _TRIES or min(sizes.values()) < 1:
+            least = min(min(sizes.values()) for sizes in several)
+            if len(self._asked) < 2 or self._unshared >= _TRIES or least < 1:
                 return None
             self._unshared += 1
             try:
-                graph = GraphWithSymbols(self._model, sizes, self._max_elements)
+                graph = GraphWithSymbols(self._model, several[0], self._max_elements)
             except Exception:  # code may take numbers only, which an import for these sizes has
                 return None
             self._graphs.append(graph)
-            found = graph.at(sizes)
+            found = _each(graph, several)
             return None if found is None else (found, graph.external)
+
+
+def _each(graph: GraphWithSymbols, several: Sequence[Mapping[str, int]]) -> list[ModuleOp] | None:
+    """Returns a graph for each of several sizes; None if it is another one for some of these."""
+    found: list[ModuleOp] = []
+    for sizes in several:
+        if (bound := graph.at(sizes)) is None:
+            return None
+        found.append(bound)
+    return found

@@ -113,13 +113,12 @@ class CachePrograms:
         or compiled.
         """
 
-        def graph(past: int, new: int) -> ModuleOp:
-            return self._load(self.symbols.sizes(others, past, new))
-
         def made() -> tuple[ModuleOp, Facts]:
-            imports = Imports(
-                graph(rows.past, rows.new), graph(rows.past - 1, rows.new), graph(0, rows.total)
+            numbers = (rows.past, rows.new), (rows.past - 1, rows.new), (0, rows.total)
+            whole, smaller, empty = (
+                {**self._sizes, **self.symbols.sizes(others, *each)} for each in numbers
             )
+            imports = Imports(*self._job.graphs([whole, smaller]), self._job.graph(empty))
             found = caches_in_place(imports, rows, self.caches)
             axes = {name: of.axis for name, of in found.positions.items()}
             tables = {name: of.table for name, of in found.positions.items()}

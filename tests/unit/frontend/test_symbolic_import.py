@@ -130,6 +130,18 @@ def test_other_graphs_are_not_taken(rng):
     assert graph.at({"n": 7, "m": 6}) is None
 
 
+def test_graphs_of_several_sizes_come_from_one_import(rng):
+    """The table has 16 positions."""
+    loaded = load_onnx(positions(rng))
+    shared = SharedImports(loaded, LIMIT)
+    several = [{"batch": 2, "n": n} for n in (5, 16)]
+    found = shared.at(several)
+    assert found is not None
+    for graph, sizes in zip(found[0], several, strict=True):
+        assert text(graph) == text(load_model(loaded, sizes))
+    assert shared.at([several[0], {"batch": 2, "n": 17}]) is None
+
+
 def test_calls_of_many_sizes_share_imports(rng: np.random.Generator, monkeypatch):
     """Sizes that do not fit are errors of their calls, and the model stays usable."""
     network = positions(rng)
@@ -168,7 +180,7 @@ def test_graphs_for_one_size_are_not_made_for_ever(monkeypatch):
     monkeypatch.setattr(GraphWithSymbols, "__init__", counted)
     nodes = [node("EyeLike", ["x"], ["e"]), node("Add", ["x", "e"], ["y"])]
     shared = SharedImports(load_onnx(model(nodes, [value("x", ["n", "n"])], ["y"])), LIMIT)
-    assert [shared.at({"n": n}) is None for n in (2, 3, 4, 5, 6, 3)] == [
+    assert [shared.at([{"n": n}]) is None for n in (2, 3, 4, 5, 6, 3)] == [
         True,
         False,
         False,

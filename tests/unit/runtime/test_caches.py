@@ -81,11 +81,29 @@ def test_programs_come_from_the_cache(
     onnx.save(small_decoder(rng, False), str(file))
     settled(file)
     found = logits()
-    monkeypatch.setattr("glow.compilation.Compilation.graph", None)
+    monkeypatch.setattr("glow.compilation.Compilation.graphs", None)
     np.testing.assert_array_equal(logits(), found)
     onnx.save(small_decoder(rng, False), str(file))
     with pytest.raises(TypeError, match="not callable"):
         logits()
+
+
+def test_other_buckets_join_a_cache(
+    rng: np.random.Generator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """
+    The graphs of a program are compared, whatever the cache knows before they are imported. The
+    import does not fold large tables, such as that of 1,024 positions.
+    """
+    monkeypatch.setattr("glow.frontend.onnx.builder.FOLD_ELEMENTS", 100)
+    network, file = small_decoder(rng, False), tmp_path / "decoder.onnx"
+    onnx.save(network, str(file))
+    settled(file)
+    ids = rng.integers(0, VOCABULARY, (1, 1))
+    (want, *_) = _reference(network).run(None, {"ids": ids, **no_past(network)})
+    for bucket in (7, 16):
+        model = glow.compile(file, states=STATES, buckets=[bucket], cache=tmp_path / "cache")
+        _expect_close(model.session().run(["logits"], {"ids": ids})[0], want)
 
 
 def test_200_steps_equal_one_call(rng: np.random.Generator):
