@@ -97,16 +97,17 @@ def _disjoint(a: Access, b: Access) -> bool:
 def _apart(a: Access, b: Access, dim: Dim) -> bool:
     """
     Returns whether accesses for different values of `dim` are apart: steps of `dim` are longer than
-    the reach of smaller strides, and altogether stay below the larger strides.
+    the reach of smaller strides, and altogether stay below the larger strides. Places that differ
+    by these alone are equal here.
     """
     step = a.stride(dim)
     if not isinstance(step, int) or step <= 0 or b.stride(dim) != step:
         return False
-    low, high, beyond = [], [], 0
+    reaches, beyond = [], 0
     for access in (a, b):
         if access.indirect is not None:
             return False
-        least = most = access.place.constant
+        least = most = 0
         for other, stride in access.place.terms.items():
             if other is dim:
                 continue
@@ -115,9 +116,9 @@ def _apart(a: Access, b: Access, dim: Dim) -> bool:
                 continue
             reached = stride if isinstance(stride, tuple) else (0, stride * (other.size - 1))
             least, most = least + min(reached), most + max(reached)
-        low.append(least)
-        high.append(most)
-    width = max(high) - min(low)
+        reaches.append((access.place.constant, least, most))
+    places = [(at % beyond if beyond else at, low, high) for at, low, high in reaches]
+    width = max(at + high for at, _, high in places) - min(at + low for at, low, _ in places)
     return width < step and (not beyond or step * (dim.size - 1) + width < beyond)
 
 

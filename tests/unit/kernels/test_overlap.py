@@ -89,6 +89,19 @@ def nest(write: Access, *reads: Access) -> Nest:
     return Nest((), (write,), Body.passing(f32), reads)
 
 
+def test_panels_of_parts_of_the_rows_are_apart():
+    """Rows from 264 on, in blocks of 48, and those from 504 on, each with panels of 16 columns."""
+    p, b, i, j = Dim("p", 96), Dim("b", 5), Dim("i", 48), Dim("j", 16)
+    rest = Dim("i", 8)
+    view = View.dense(Buffer(f32, 0, 512 * 1536), (512, 1536))
+    columns = Affine({p: 16, j: 1})
+    blocks = view[[Affine({b: 48, i: 1}, 264), columns]]
+    last = view[[Affine({rest: 1}, 504), columns]]
+    assert not may_meet([blocks, last], [blocks, last], p)
+    wide = view[[Affine({rest: 1}, 504), Affine({p: 16, Dim("k", 17): 1})]]
+    assert may_meet([blocks], [wide], p)
+
+
 def test_scratch_that_is_written_before_it_is_read():
     x, y = view(12), view(12)
     scratch = View.dense(Buffer(f32, 0, 12), (12,))
