@@ -126,8 +126,8 @@ def _sizes(symbol: str, given: BucketSizes) -> tuple[int, ...]:
 
 class Padding:
     """
-    The way from arrays that have some sizes of symbols to larger ones, and back. What is known
-    before the arrays are is computed once, because a small program runs hardly longer.
+    The way from arrays that have some sizes of symbols to larger ones, and back. It serves all
+    arrays of these sizes, because a small program runs hardly longer than it takes to find it.
     """
 
     def __init__(
