@@ -73,6 +73,8 @@ class _Job(Protocol):
 
     def graph(self, sizes: Mapping[str, int]) -> ModuleOp: ...
 
+    def graphs(self, several: Sequence[Mapping[str, int]]) -> list[ModuleOp]: ...
+
     def cached_facts(self, about: str, make: Callable[[], object]) -> Any: ...
 
     def compiled_form(
@@ -118,7 +120,8 @@ class CachePrograms:
             whole, smaller, empty = (
                 {**self._sizes, **self.symbols.sizes(others, *each)} for each in numbers
             )
-            imports = Imports(*self._job.graphs([whole, smaller]), self._job.graph(empty))
+            compared = self._job.graphs([whole, smaller])
+            imports = Imports(compared[0], compared[1], self._job.graph(empty))
             found = caches_in_place(imports, rows, self.caches)
             axes = {name: of.axis for name, of in found.positions.items()}
             tables = {name: of.table for name, of in found.positions.items()}
