@@ -206,7 +206,7 @@ class ColdCompilation:
         its own, so that they differ only as far as the sizes make them differ.
         """
         trial, self._trial = self._trial, None
-        if trial is not None and [trial[0]] == [*several] and not values:
+        if trial is not None and list(several) == [trial[0]] and not values:
             return [trial[1]], trial[2]
         external: set[str] = set()
         model = self._loaded_model() if self._request.is_onnx else self._request.model
@@ -230,7 +230,7 @@ class ColdCompilation:
         frontend, model = onnx_frontend(), self._loaded_model()
         known = set(frontend.model_symbols(model))
         if not known or any(set(sizes) != known for sizes in several):
-            return None  # the import reports the error
+            return None  # there is nothing to share, or the import reports the error
         if self._imports is None:
             # it needs the package onnx
             from .graph_with_symbols import SharedImports

@@ -115,20 +115,20 @@ class CachePrograms:
         or compiled.
         """
 
+        def sizes(past: int, new: int) -> Mapping[str, int]:
+            return {**self._sizes, **self.symbols.sizes(others, past, new)}
+
+        whole = sizes(rows.past, rows.new)
+
         def made() -> tuple[ModuleOp, Facts]:
-            numbers = (rows.past, rows.new), (rows.past - 1, rows.new), (0, rows.total)
-            whole, smaller, empty = (
-                {**self._sizes, **self.symbols.sizes(others, *each)} for each in numbers
-            )
-            compared = self._job.graphs([whole, smaller])
-            imports = Imports(compared[0], compared[1], self._job.graph(empty))
+            compared = self._job.graphs([whole, sizes(rows.past - 1, rows.new)])
+            imports = Imports(compared[0], compared[1], self._job.graph(sizes(0, rows.total)))
             found = caches_in_place(imports, rows, self.caches)
             axes = {name: of.axis for name, of in found.positions.items()}
             tables = {name: of.table for name, of in found.positions.items()}
             return found.module, Facts([dict(found.axes), axes], tables)
 
-        sizes = {**self._sizes, **self.symbols.sizes(others, rows.past, rows.new)}
-        model, facts = self._job.compiled_form(sizes, self._form, made)
+        model, facts = self._job.compiled_form(whole, self._form, made)
         axes, place = facts.values
         positions = {n: PositionRows(table, place[n]) for n, table in facts.arrays.items()}
         return CacheProgram(model, rows, axes, positions)

@@ -22,9 +22,9 @@ from ..wording import did_you_mean
 BucketSizes: TypeAlias = "str | Sequence[int]"
 """`pow2`, or sizes."""
 POWERS = "pow2"
-Shape: TypeAlias = "Sequence[int | None]"
+_Shape: TypeAlias = "Sequence[int | None]"
 """The size of each dimension; None for one that is not known."""
-Part: TypeAlias = "tuple[slice, ...]"
+_Part: TypeAlias = "tuple[slice, ...]"
 _TOLERANCE = 1e-4
 """Of results of padded inputs, relative to the largest number of the output."""
 _TOLERANCE_OF_16_BITS = 1e-2
@@ -138,10 +138,7 @@ class Padding:
         larger: Mapping[str, int],
     ):
         """`own` are the sizes of symbols that arrays have, `larger` those of the program."""
-        self._inputs = [
-            _grown(_shape(info, own), _shape(info, larger)) if own != larger else None
-            for info in inputs
-        ]
+        self._inputs = [_grown(_shape(info, own), _shape(info, larger)) for info in inputs]
         self._outputs = [_part(_shape(info, own)) for info in outputs]
 
     def padded(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -160,18 +157,18 @@ class Padding:
         return [np.ascontiguousarray(array[part]) for array, part in each]
 
 
-def _grown(own: Shape, larger: Shape) -> tuple[Sequence[int], Part] | None:
+def _grown(own: _Shape, larger: _Shape) -> tuple[Sequence[int], _Part] | None:
     """Returns the larger shape of an input, and which part is its own; None if it is all."""
     if own == larger:
         return None
     return [size for size in larger if size is not None], _part(own)
 
 
-def _part(shape: Shape) -> Part:
+def _part(shape: _Shape) -> _Part:
     return tuple(map(slice, shape))
 
 
-def _shape(info: TensorInfo, sizes: Mapping[str, int]) -> Shape:
+def _shape(info: TensorInfo, sizes: Mapping[str, int]) -> _Shape:
     """
     Returns the shape of a tensor for `sizes` of symbols; a dimension that does not follow from them
     has none.

@@ -13,7 +13,7 @@ from math import prod
 from xdsl.ir import Block
 
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, stride_of
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.kernel import RepeatOp
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.ops import NestOp, RepeatListedOp
@@ -119,45 +119,23 @@ def _look_around(
             found.update({nest: Around(chosen=True) for nest in nests})
 
 
-@dataclass(frozen=True)
-class _Product:
-    """A nest `sum(rows[i, t] * panels[p, t, j])` within a loop over `p`."""
-
-    op: NestOp
-    panel: Access
-    term: Dim
-    row: Affine
-    """The number of the row, counted from an arbitrary first one."""
-    rows: int
-    """The number of rows, including the loops between the one over `p` and the nest."""
-    is_limited: bool
-    """Whether a call may have fewer rows."""
-
-
 def _next_panels(
     steps: KernelSteps, loop: RepeatOp, machine: MachineDescription
 ) -> Mapping[NestOp, Around]:
-    """
-    Returns the next panel for each product in a loop over panels.
-    """
-    p = steps.variable(loop.variable)
-    found = [_as_product(p, *at) for at in _products(steps, loop.body.block, ())]
-    products = [product for product in found if product is not None]
-    if not products or len(products) < len(found):
-        return {}
-    first, rows = products[0], sum(p.rows for p in products)
-    width, first_row = stride_of(first.panel, first.term), min(p.row.constant for p in products)
-    line = LINE_BYTES // element_bytes(first.panel.element)
-    far, limited = is_far(first.panel, machine), any(p.is_limited for p in products)
-    panel = stride_of(first.panel, p)
-    shares: dict[NestOp, Around] = {}
-    for each in products:
-        place = Affine({p: panel}, each.panel.place.constant + panel)
-        row, loop_of_rows = each.row + -first_row, steps.nest(each.op).parallel[0]
-        shares[each.op] = Around(
-            NextPanel(place, each.term, width, row, rows, loop_of_rows, line, far, limited)
-        )
-    return shares
+    """Returns the next panel for each product in a loop over panels."""
+    p, found = steps.variable(loop.variable), dict[NestOp, NextPanel]()
+    for op, nest, around in _products(steps, loop.body.block, ()):
+        panel = _next_panel(p, nest, around, machine)
+        if panel is None:
+            return {}
+        found[op] = panel
+    rows = sum(panel.rows for panel in found.values())
+    first_row = min((panel.row.constant for panel in found.values()), default=0)
+    limited = any(panel.is_limited for panel in found.values())
+    return {
+        op: Around(replace(panel, row=panel.row + -first_row, rows=rows, is_limited=limited))
+        for op, panel in found.items()
+    }
 
 
 def _products(
@@ -173,20 +151,35 @@ def _products(
                 yield op, nest, around
 
 
-def _as_product(loop: Dim, op: NestOp, nest: Nest, around: tuple[Dim, ...]) -> _Product | None:
+def _next_panel(
+    loop: Dim, nest: Nest, around: tuple[Dim, ...], machine: MachineDescription
+) -> NextPanel | None:
+    """
+    Returns the next panel of a nest `sum(rows[i, t] * panels[p, t, j])` in a loop over `p`, of its
+    rows alone, which it counts from an arbitrary one; None for another nest.
+    """
     if len(nest.reduced) != 1 or len(nest.parallel) != 2:
         return None
-    rows, panel = nest.reduced_reads
+    rows, panels = nest.reduced_reads
     (term,), (row, column) = nest.reduced, nest.parallel
-    outside = (*around, row)
-    strides = [panel.stride(d) for d in (loop, term, column)]
-    if strides != [term.size * column.size, column.size, 1] or any(map(panel.stride, outside)):
+    outside, size = (*around, row), term.size * column.size
+    strides = [panels.stride(d) for d in (loop, term, column)]
+    if strides != [size, column.size, 1] or any(map(panels.stride, outside)):
         return None
-    place = _row_number(rows, row, outside)
-    if place is None:
+    number = _row_number(rows, row, outside)
+    if number is None:
         return None
-    limited = any(d.limit is not None for d in outside)
-    return _Product(op, panel, term, place, prod(d.size for d in outside), limited)
+    return NextPanel(
+        place=Affine({loop: size}, panels.place.constant + size),
+        term=term,
+        width=column.size,
+        row=number,
+        rows=prod(d.size for d in outside),
+        loop=row,
+        line=LINE_BYTES // element_bytes(panels.element),
+        is_far=is_far(panels, machine),
+        is_limited=any(d.limit is not None for d in outside),
+    )
 
 
 def _row_number(access: Access, row: Dim, dims: Sequence[Dim]) -> Affine | None:
