@@ -144,9 +144,11 @@ def options(name: str) -> str:
 
 def operators(domain: str) -> str:
     """Returns the ONNX operators of a domain, by default ONNX's own, that have a converter."""
-    from glow.frontend.onnx.node import supported_operators
+    from glow.frontend.onnx.adopted import ADOPTED
+    from glow.frontend.onnx.node import CONTRIB, supported_operators
 
-    names = ", ".join(sorted(supported_operators(domain.strip())))
+    adopted = ADOPTED if domain.strip() == CONTRIB else ()
+    names = ", ".join(sorted([*supported_operators(domain.strip()), *adopted]))
     return textwrap.fill(names, 100, break_long_words=False) + "\n"
 
 

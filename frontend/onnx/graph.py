@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import ModelError
+from .adopted import ADOPTED, without_extensions
 from .bodies import ConvertedBody, erase_dead
 from .builder import GraphBuilder
 from .computed_indices import computed_ranges
@@ -157,6 +158,7 @@ class GraphConverter:
         missing.
         """
         schema, domain, opset = _definition(proto, opsets)
+        proto = without_extensions(proto)
         if (schema is not None or domain in EXTENSIONS) and not self.functions.has(proto):
             if schema is not None:
                 check_signature(proto, schema)
@@ -333,7 +335,10 @@ def _definition(proto: NodeProto, opsets: Mapping[str, int]) -> tuple[OpSchema |
     if not domain and find_converter(proto.op_type, CONTRIB, 1) and not onnx_knows(proto.op_type):
         # onnxruntime's optimizer writes some of its operators into the default domain
         return None, CONTRIB, 1
-    opset = opsets.get(domain, 0)
+    if domain == CONTRIB and proto.op_type in ADOPTED:
+        domain, opset = "", ADOPTED[proto.op_type].opset
+    else:
+        opset = opsets.get(domain, 0)
     return (find_schema(proto.op_type, domain, opset) if opset else None), domain, opset
 
 

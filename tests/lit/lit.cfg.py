@@ -20,7 +20,7 @@ config.test_format = lit.formats.ShTest()
 config.suffixes = [".mlir"]
 config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(__file__)
-config.test_exec_root = lit_config.params.get("output", tempfile.mkdtemp(prefix="glow-lit-"))
+config.test_exec_root = lit_config.params.get("output") or tempfile.mkdtemp(prefix="glow-lit-")
 
 # not resolved: the directory of a virtual environment's link, not of the Python it points to
 tools = str(Path(sys.executable).absolute().parent)

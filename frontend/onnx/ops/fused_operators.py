@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
@@ -20,56 +20,64 @@ from ....glow_dialects.glow.activation import (
     LeakyReluOp,
     ReluOp,
     SigmoidOp,
+    SoftplusOp,
     TanhOp,
 )
 from ....glow_dialects.glow.arithmetic import AddOp, MulOp
 from ....glow_dialects.glow.base import Node
-from ....glow_dialects.glow.normalization import LayerNormOp, RmsNormOp
 from ....glow_dialects.glow.pooling import MaxPoolOp
-from ....glow_dialects.glow.reduction import ReduceSumOp
-from ....glow_dialects.glow.shape import GatherOp
-from ..builder import GraphBuilder, rank, shape
-from ..node import CONTRIB, OnnxNode, converter, normal_axis
+from ..builder import GraphBuilder, element, rank, shape
+from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
 from .convolution import convolve
-from .indices import expect_along
 from .matrix import general_product, matrix_product
 from .pooling import pool_window
-
-EPSILON = 1e-12
-"""The default of the normalisations that follow BERT's."""
 
 # activations
 
 
 @converter("Gelu", "BiasGelu", domain=CONTRIB)
 def gelu(node: OnnxNode) -> SSAValue:
-    return node.build.op(GeluOp, _with_bias(node, node.input(0), 1), approximate=False)
+    return node.build.op(GeluOp, with_bias(node, node.input(0), 1), approximate=False)
 
 
 @converter("FastGelu", domain=CONTRIB)
 def fast_gelu(node: OnnxNode) -> SSAValue:
-    return node.build.op(GeluOp, _with_bias(node, node.input(0), 1), approximate=True)
+    return node.build.op(GeluOp, with_bias(node, node.input(0), 1), approximate=True)
 
 
 @converter("GemmFastGelu", domain=CONTRIB)
 def fast_gelu_of_product(node: OnnxNode) -> SSAValue:
     product = matrix_product(node.build, node.input(0), node.input(1))
-    return node.build.op(GeluOp, _with_bias(node, product, 2), approximate=True)
+    return node.build.op(GeluOp, with_bias(node, product, 2), approximate=True)
 
 
 @converter("QuickGelu", domain=CONTRIB)
 def quick_gelu(node: OnnxNode) -> SSAValue:
-    """Returns `x * sigmoid(alpha * x)`."""
-    build, x = node.build, node.input(0)
-    scaled = build.with_number(MulOp, x, node.attr("alpha", 1.702))
+    return swish(node.build, node.input(0), node.attr("alpha", 1.702))
+
+
+@converter("ScaledSiLU", domain=CONTRIB)
+def swish_of_scaled(node: OnnxNode) -> SSAValue:
+    """Converts the swish of an input times a number, an input of its own or an attribute."""
+    build, x, scale = node.build, node.input(0), node.optional(1)
+    if scale is None:
+        scaled = build.with_number(MulOp, x, node.attr("alpha", 1.0))
+    else:
+        scaled = build.elementwise(MulOp, x, build.cast(build.reshape(scale, []), element(x)))
+    return swish(build, scaled)
+
+
+def swish(build: GraphBuilder, x: SSAValue, alpha: float = 1.0) -> SSAValue:
+    """Returns `x * sigmoid(alpha * x)` (Ramachandran et al. 2017)."""
+    scaled = x if alpha == 1 else build.with_number(MulOp, x, alpha)
     return build.op(MulOp, x, build.op(SigmoidOp, scaled))
 
 
 @converter("BiasSplitGelu", domain=CONTRIB)
 def gated_gelu(node: OnnxNode) -> SSAValue:
     """Returns the left half of each row times the gelu of the right one."""
-    build, x = node.build, _with_bias(node, node.input(0), 1)
+    build, x = node.build, with_bias(node, node.input(0), 1)
     *rows, columns = shape(x)
     if columns % 2:
         raise ModelError(f"expected rows of an even number of elements, found {x.type}")
@@ -81,10 +89,30 @@ def gated_gelu(node: OnnxNode) -> SSAValue:
 
 @converter("BiasAdd", domain=CONTRIB)
 def biased_sum(node: OnnxNode) -> SSAValue:
-    return node.build.op(AddOp, _with_bias(node, node.input(0), 1), node.input(2))
+    return node.build.op(AddOp, with_bias(node, node.input(0), 1), node.input(2))
 
 
-def _with_bias(node: OnnxNode, x: SSAValue, index: int) -> SSAValue:
+@converter("GatedAdd", domain=CONTRIB)
+def gated_sum(node: OnnxNode) -> SSAValue:
+    """Converts the sum of a tensor and another one times a gate of each row."""
+    if node.optional(3) is not None:
+        raise Unsupported("input gate_weight")
+    build = node.build
+    return build.op(AddOp, node.input(0), build.elementwise(MulOp, node.input(1), node.input(2)))
+
+
+@converter("LinearAttentionGate", domain=CONTRIB)
+def gates_of_linear_attention(node: OnnxNode) -> list[SSAValue]:
+    """Converts the decay, in logarithms, and the update rate of linear attention."""
+    build, x = node.build, node.input(0)
+    biased = build.elementwise(AddOp, build.cast(x, f32), node.input(1))
+    decay = build.elementwise(MulOp, build.op(SoftplusOp, biased), node.input(2))
+    rate = node.optional(3)
+    rates = [] if rate is None else [build.op(SigmoidOp, rate)]
+    return [build.cast(decay, element(x)), *rates]
+
+
+def with_bias(node: OnnxNode, x: SSAValue, index: int) -> SSAValue:
     """Returns `x` plus an optional input, which is broadcast."""
     bias = node.optional(index)
     return x if bias is None else node.build.elementwise(AddOp, x, bias)
@@ -183,81 +211,3 @@ def channels_first(build: GraphBuilder, x: SSAValue) -> SSAValue:
 def channels_last(build: GraphBuilder, x: SSAValue) -> SSAValue:
     """Returns an image with channels first as one with channels last."""
     return build.transpose(x, [0, *range(2, rank(x)), 1])
-
-
-# normalisation
-
-
-def _row_norm(
-    node: OnnxNode, x: SSAValue, scale: int, bias: int | None, epsilon: float
-) -> SSAValue:
-    """
-    Returns the layer normalisation of rows; without `bias`, the number of an input that may be
-    missing, that by the root mean square.
-    """
-    build, gamma, last = node.build, node.input(scale), rank(x) - 1
-    if bias is None:
-        return build.op(RmsNormOp, x, gamma, axis=last, epsilon=epsilon)
-    given = node.optional(bias)
-    beta = build.splat_like(0, gamma) if given is None else given
-    return build.op(LayerNormOp, x, gamma, beta, axis=last, epsilon=epsilon)
-
-
-@converter("SimplifiedLayerNormalization", domain=CONTRIB)
-def rms_norm(node: OnnxNode) -> SSAValue:
-    """Converts a normalisation of the last dimensions by their root mean square."""
-    node.refuse_output(1)
-    x, scale = node.input(0), node.input(1)
-    axis = normal_axis(node.attr("axis", -1), rank(x))
-    scale = node.build.broadcast(scale, shape(x)[axis:])
-    return node.build.op(RmsNormOp, x, scale, axis=axis, epsilon=node.attr("epsilon", 1e-5))
-
-
-@converter("SkipLayerNormalization", domain=CONTRIB)
-def layer_norm_of_sum(node: OnnxNode) -> list[SSAValue]:
-    return _norm_of_sum(node, bias=4, beta=3)
-
-
-@converter("SkipSimplifiedLayerNormalization", domain=CONTRIB)
-def rms_norm_of_sum(node: OnnxNode) -> list[SSAValue]:
-    return _norm_of_sum(node, bias=3, beta=None)
-
-
-def _norm_of_sum(node: OnnxNode, bias: int, beta: int | None) -> list[SSAValue]:
-    """Returns the normalised sum of the first two inputs and a bias, and as last result the sum."""
-    node.refuse_output(1, 2)
-    total = node.build.elementwise(AddOp, node.input(0), node.input(1))
-    total = _with_bias(node, total, bias)
-    normal = _row_norm(node, total, 2, beta, float(node.attr("epsilon", EPSILON)))
-    return [normal, total, total, total]
-
-
-@converter("EmbedLayerNormalization", domain=CONTRIB)
-def embedding(node: OnnxNode) -> list[SSAValue]:
-    """
-    Converts the normalised sum of the embeddings of words, of positions and of segments. Further
-    results are the number of words that the mask keeps, and the sum.
-    """
-    build, (images, words) = node.build, shape(node.input(0))
-    total = _rows(node, 2, 0)
-    if node.optional(8) is None:
-        width = shape(total)[-1]
-        positions = build.slice(node.input(3), [0, 0], [words, width])
-        positions = build.reshape(positions, [1, words, width])
-    else:
-        positions = _rows(node, 3, 8)
-    total = build.elementwise(AddOp, total, positions)
-    if node.optional(1) is not None and node.optional(4) is not None:
-        total = build.op(AddOp, total, _rows(node, 4, 1))
-    normal = _row_norm(node, total, 5, 6, float(node.attr("epsilon", EPSILON)))
-    mask = node.optional(7)
-    if mask is None:
-        return [normal, build.splat(0, i32, [images]), total]
-    return [normal, build.op(ReduceSumOp, build.cast(mask, i32), axes=[1]), total]
-
-
-def _rows(node: OnnxNode, table: int, indices: int) -> SSAValue:
-    """Returns the rows of an input that another one names."""
-    rows = node.input(table)
-    expect_along(node, indices, shape(rows)[0])
-    return node.build.op(GatherOp, rows, node.input(indices), axis=0)

@@ -7,6 +7,8 @@ positions, heads, width], caches [images, heads, positions, width].
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
@@ -27,50 +29,94 @@ from .indices import expect_along
 @converter("RotaryEmbedding", domain=CONTRIB)
 def rotary_embedding(node: OnnxNode) -> SSAValue:
     """Converts the rotation of pairs of elements by angles that depend on positions."""
-    build, x, places = node.build, node.input(0), node.input(1)
-    if node.attr("is_packed_batching", 0) or node.attr("scale", 1.0) != 1:
-        raise Unsupported("is_packed_batching or a scale")
-    width = 2 * shape(node.input(2))[1]
-    if rank(x) == 4:
-        apart = build.transpose(x, HEADS_FIRST)
-    else:
-        heads = node.attr("num_heads", 0) or shape(x)[2] // width
-        apart = heads_apart(build, x, heads)
-    images, rows = shape(apart)[:2]
+    build, places, tables = node.build, node.input(1), (node.input(2), node.input(3))
+    apart = _rows_of_heads(node)
     if shape(places) == (1,):
+        images, rows = shape(apart)[:2]
         steps = build.constant(np.arange(rows, dtype=np.int64))
         places = build.elementwise(AddOp, build.cast(places, i64), steps)
         places = build.broadcast(places, [images, rows])
     else:
-        expect_along(node, 1, shape(node.input(2))[0])
-    interleaved = bool(node.attr("interleaved", 0))
-    turned = rotated(build, apart, places, node.input(2), node.input(3), interleaved)
+        expect_along(node, 1, shape(tables[0])[0])
+    cos, sin = (build.op(GatherOp, table, places, axis=0) for table in tables)
+    return _rotated_input(node, apart, cos, sin)
+
+
+_ANGLES = """
+    y[b, s, a] = table[clamp(places[clamp(of[a], 0, 2), b, s], 0, size(table, 0) - 1), a]
+"""
+"""Elements of a table of angles, each from the row of the position that it belongs to."""
+
+
+@converter("MRotaryEmbedding", domain=CONTRIB)
+def rotary_embedding_of_several_positions(node: OnnxNode) -> SSAValue:
+    """
+    Converts the rotation by angles of which each belongs to one of three positions: in time, from
+    above and from the left (Wang et al. 2024, Qwen2-VL).
+    """
+    build, places = node.build, node.input(1)
+    sections, tables = node.ints("mrope_section") or [], (node.input(2), node.input(3))
+    positions, half = shape(tables[0])
+    if len(sections) != 3 or sum(sections) != half or shape(places)[0] != 3:
+        raise ModelError(f"expected sections of {half} angles for 3 positions, found {sections}")
+    expect_along(node, 1, positions)
+    of_angle = _positions_of_angles(sections, bool(node.attr("mrope_layout", 0)))
+    apart = _rows_of_heads(node)
+    cos, sin = (
+        build.formula(
+            _ANGLES,
+            table,
+            places,
+            build.constant(of_angle),
+            shape=[*shape(places)[1:], half],
+        )
+        for table in tables
+    )
+    return _rotated_input(node, apart, cos, sin)
+
+
+def _positions_of_angles(sections: Sequence[int], interleaved: bool) -> np.ndarray:
+    """Returns which of the three positions each angle belongs to: sections, or each third angle."""
+    if not interleaved:
+        return np.repeat(np.arange(3), sections)
+    found = np.zeros(sum(sections), np.int64)
+    for position in (1, 2):
+        found[position : 3 * sections[position] : 3] = position
+    return found
+
+
+def _rows_of_heads(node: OnnxNode) -> SSAValue:
+    """Returns the first input as [images, positions, heads, width]."""
+    if node.attr("is_packed_batching", 0) or node.attr("scale", 1.0) != 1:
+        raise Unsupported("is_packed_batching or a scale")
+    x, width = node.input(0), 2 * shape(node.input(2))[1]
+    if rank(x) == 4:
+        return node.build.transpose(x, HEADS_FIRST)
+    return heads_apart(node.build, x, node.attr("num_heads", 0) or shape(x)[2] // width)
+
+
+def _rotated_input(node: OnnxNode, apart: SSAValue, cos: SSAValue, sin: SSAValue) -> SSAValue:
+    """Returns the first input, whose rows of heads are given, after its rotation."""
+    build, x = node.build, node.input(0)
+    turned = rotated(build, apart, cos, sin, bool(node.attr("interleaved", 0)))
     if rank(x) == 4:
         return build.transpose(turned, HEADS_FIRST)
     return build.reshape(turned, shape(x))
 
 
 def rotated(
-    build: GraphBuilder,
-    x: SSAValue,
-    places: SSAValue,
-    cosines: SSAValue,
-    sines: SSAValue,
-    interleaved: bool,
+    build: GraphBuilder, x: SSAValue, cos: SSAValue, sin: SSAValue, interleaved: bool
 ) -> SSAValue:
     """
     Returns the rotary embedding (Su et al. 2021) of the first elements of rows: as many as there
-    are angles, twice. Pairs are neighbours, or elements of the first and second half. Positions
-    [images, rows] name rows of the tables of cosines and sines.
+    are angles, twice. Pairs are neighbours, or elements of the first and second half. Cosines and
+    sines of the angles are [images, rows, angles].
     """
-    (*outer, width), half = shape(x), shape(cosines)[1]
+    (*outer, width), half = shape(x), shape(cos)[2]
     if 2 * half > width:
-        raise ModelError(f"expected angles for at most {width // 2} pairs, found {cosines.type}")
+        raise ModelError(f"expected angles for at most {width // 2} pairs, found {cos.type}")
     none = [0] * len(outer)
-    cos, sin = (
-        build.reshape(build.op(GatherOp, table, places, axis=0), [*outer[:2], 1, half])
-        for table in (cosines, sines)
-    )
+    cos, sin = (build.reshape(each, [*outer[:2], 1, half]) for each in (cos, sin))
     if interleaved:
         pairs = build.slice(x, [*none, 0], [*outer, half], [1] * len(outer) + [2])
         others = build.slice(x, [*none, 1], [*outer, half], [1] * len(outer) + [2])
@@ -124,8 +170,9 @@ def grouped_attention(node: OnnxNode) -> list[SSAValue]:
     q, k = _normalised(node, q, k)
     if node.attr("do_rotary", 0):
         places = _positions(node, before, images, rows)
-        turn = [node.input(7), node.input(8), bool(node.attr("rotary_interleaved", 0))]
-        q, k = (rotated(build, x, places, *turn) for x in (q, k))
+        cos, sin = (build.op(GatherOp, node.input(i), places, axis=0) for i in (7, 8))
+        interleaved = bool(node.attr("rotary_interleaved", 0))
+        q, k = (rotated(build, x, cos, sin, interleaved) for x in (q, k))
     keys, values = (_cached(node, new, i, before, total) for new, i in ((k, 3), (v, 4)))
     k, v = (_first_positions(build, x, total) for x in (keys, values))
     bias = node.optional(10)
