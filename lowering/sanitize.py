@@ -27,14 +27,12 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
-    FloatAttr,
     FunctionType,
-    IndexType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     ModuleOp,
     StringAttr,
+    SymbolRefAttr,
     VectorType,
     i64,
 )
@@ -48,6 +46,8 @@ from ..glow_dialects.elements import offset_of, strides_of, type_bytes
 from ..glow_dialects.glow_nest.memory import reach
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
+from .kernels.codegen.emit import Emitter
+from .kernels.codegen.types import INDEX
 from .kernels.main import arena_of, enlarge_arena, main_of
 
 ACCESSES = "glow.accesses"
@@ -56,7 +56,6 @@ RECORD = 4
 """The numbers of the record."""
 NOTE = "glow_note_violation"
 """The function that notes the first violation."""
-_INDEX = IndexType()
 _RECORD_TYPE = MemRefType(i64, [RECORD])
 _Load: TypeAlias = "memref.LoadOp | vector.LoadOp | glow_vec.GatherOp"
 _Access: TypeAlias = "_Load | memref.StoreOp | vector.StoreOp | vector.MaskedStoreOp"
@@ -100,6 +99,7 @@ def _sanitize_kernel(kernel: func.FuncOp, accesses: list[DictionaryAttr]) -> Non
     record = block.insert_arg(_RECORD_TYPE, len(block.args))
     record.name_hint = "record"
     kernel.update_function_type()
+    emitter = Emitter(block)
     for op in each(found):
         if isinstance(op, _UNCHECKED):
             raise CompileError(f"{op.name} cannot be checked: compile for a CPU without AMX tiles")
@@ -112,7 +112,8 @@ def _sanitize_kernel(kernel: func.FuncOp, accesses: list[DictionaryAttr]) -> Non
         if isinstance(base, BlockArgument):
             about["operand"] = IntegerAttr(base.index, i64)
         accesses.append(DictionaryAttr(about))
-        _Guard(op).apply(record, number)
+        _guard(emitter, op, record, number)
+    emitter.finish()
 
 
 def _is_store(op: Operation) -> bool:
@@ -141,160 +142,100 @@ def _bounds(root: SSAValue) -> tuple[int, int]:
     return 0, prod(t.get_shape())
 
 
-class _Guard:
-    """The check of an access, emitted in front of it."""
-
-    def __init__(self, op: _Access):
-        self._op = op
-        self._first: list[Operation] = []
-
-    def apply(self, record: SSAValue, number: int) -> None:
-        """Moves the access into a branch that runs if its place is within the buffer."""
-        op = self._op
-        place = self._place()
-        low, high = _bounds(_root(_base(op)))
-        is_within = self._is_within(place, low, high)
-        then, otherwise = Block(), Block()
-        numbers = [self._constant(number, otherwise), place]
-        otherwise.add_op(func.CallOp(NOTE, [record, *numbers], []))
-        results = [r.type for r in op.results]
-        zeros = [_zero(t) for t in results]
-        otherwise.add_ops([*zeros, scf.YieldOp(*zeros)])
+def _guard(e: Emitter, op: _Access, record: SSAValue, number: int) -> None:
+    """Moves an access into a branch that runs if its place is within the buffer."""
+    before, then, otherwise = Block(), Block(), Block()
+    results = [r.type for r in op.results]
+    with e.inside(before):
+        place = _place(e, op)
+        is_within = _is_within(e, op, place)
         guard = scf.IfOp(is_within, results, Region(then), Region(otherwise))
-        Rewriter.insert_op([*self._first, guard], InsertPoint.before(op))
-        for old, new in zip(op.results, guard.results, strict=True):
-            new.name_hint = old.name_hint
-            old.replace_all_uses_with(new)
-        op.detach()
-        then.add_ops([op, scf.YieldOp(*op.results)])
+        e.add(guard)
+    with e.inside(otherwise):
+        e.call(SymbolRefAttr(NOTE), (record, e.index(number), place))
+        e.add(scf.YieldOp(*(e.constant(t, 0) for t in results)))
+    Rewriter.inline_block(before, InsertPoint.before(op))
+    for old, new in zip(op.results, guard.results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    op.detach()
+    then.add_ops([op, scf.YieldOp(*op.results)])
 
-    def _place(self) -> SSAValue:
-        """Returns the element that the access begins at, from the pointer of its buffer."""
-        base = _base(self._op)
-        t = base.type
-        assert isinstance(t, MemRefType)
-        place = self._constant(offset_of(t))
-        for index, stride in zip(self._op.indices, strides_of(t), strict=True):
-            step = self._add(arith.MuliOp, index, self._constant(stride))
-            place = self._add(arith.AddiOp, place, step)
-        return place
 
-    def _is_within(self, place: SSAValue, low: int, high: int) -> SSAValue:
-        """Returns whether all elements of the access are from `low` to `high - 1`."""
-        before, behind = self._reach()
-        if isinstance(before, int) and isinstance(behind, int):
-            from_low = self._add(arith.SubiOp, place, self._constant(low - before))
-            most = high - low + before - behind
-            if most < 0:
-                never = arith.ConstantOp(IntegerAttr(0, IntegerType(1)))
-                self._first.append(never)
-                return never.result
-            return self._compare("ule", from_low, self._constant(most))
-        from_low = self._add(arith.SubiOp, place, self._constant(low))
-        starts = self._add(arith.AddiOp, from_low, self._number(before))
-        ends = self._add(arith.AddiOp, from_low, self._number(behind))
-        size = self._constant(high - low)
-        start, stop = self._compare("ule", starts, size), self._compare("ule", ends, size)
-        both = arith.AndIOp(start, stop)
-        self._first.append(both)
-        return both.result
+def _place(e: Emitter, op: _Access) -> SSAValue:
+    """Returns the element that an access begins at, from the pointer of its buffer."""
+    t = _base(op).type
+    assert isinstance(t, MemRefType)
+    place = e.index(offset_of(t))
+    for index, stride in zip(op.indices, strides_of(t), strict=True):
+        step = e.binary(arith.MuliOp, index, e.index(stride))
+        place = e.binary(arith.AddiOp, place, step)
+    return place
 
-    def _reach(self) -> tuple[int | SSAValue, int | SSAValue]:
-        """
-        Returns how far before its first place an access reaches, as a number that is not positive,
-        and one more than how far behind it.
-        """
-        op = self._op
-        match op:
-            case memref.LoadOp() | memref.StoreOp():
-                return 0, 1
-            case vector.LoadOp():
-                return 0, _lanes(op.result.type)
-            case vector.StoreOp():
-                return 0, _lanes(op.vector.type)
-            case vector.MaskedStoreOp():
-                mask = op.mask.owner
-                if not isinstance(mask, vector.CreateMaskOp) or len(mask.mask_dim_sizes) != 1:
-                    return 0, _lanes(op.value_to_store.type)
-                lanes = self._constant(_lanes(op.value_to_store.type))
-                stored = self._add(arith.MinSIOp, mask.mask_dim_sizes[0], lanes)
-                return 0, self._add(arith.MaxSIOp, stored, self._constant(0))
-            case glow_vec.GatherOp():
-                owner = op.offsets.owner
-                if not isinstance(owner, arith.ConstantOp):
-                    return self._reach_of_lanes(op.offsets)
-                assert isinstance(owner.value, DenseIntOrFPElementsAttr)
-                offsets = np.array(owner.value.get_values(), np.int64).tolist()
-                return min(0, *offsets), max(offsets) + 1
-            case other:
-                raise CompileError(f"expected an access to check, found {other.name}")
 
-    def _reach_of_lanes(self, offsets: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """Returns the reach of a vector of offsets that are known at run time."""
-        first: SSAValue = self._constant(0)
-        last = first
-        for lane in range(_lanes(offsets.type)):
-            offset = vector.ExtractOp(offsets, [lane], _INDEX)
-            self._first.append(offset)
-            first = self._add(arith.MinSIOp, first, offset.result)
-            last = self._add(arith.MaxSIOp, last, offset.result)
-        return first, self._add(arith.AddiOp, last, self._constant(1))
+def _is_within(e: Emitter, op: _Access, place: SSAValue) -> SSAValue:
+    """Returns whether all elements of an access are elements of its buffer."""
+    low, high = _bounds(_root(_base(op)))
+    from_low = e.binary(arith.SubiOp, place, e.index(low))
+    start, end = (e.binary(arith.AddiOp, from_low, reach) for reach in _reach(e, op))
+    size = e.index(high - low)
+    return e.binary(arith.AndIOp, e.compare("ule", start, size), e.compare("ule", end, size))
 
-    def _number(self, value: int | SSAValue) -> SSAValue:
-        return self._constant(value) if isinstance(value, int) else value
 
-    def _add(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        op = kind.create(operands=[a, b], result_types=[_INDEX])
-        self._first.append(op)
-        return op.results[0]
+def _reach(e: Emitter, op: _Access) -> tuple[SSAValue, SSAValue]:
+    """
+    Returns how far before its first place an access reaches, as a number that is not positive, and
+    one more than how far behind it.
+    """
+    zero = e.index(0)
+    match op:
+        case glow_vec.GatherOp():
+            return _reach_of_lanes(e, op.offsets)
+        case vector.MaskedStoreOp():
+            lanes, mask = e.index(_lanes(op.value_to_store.type)), op.mask.owner
+            if not isinstance(mask, vector.CreateMaskOp) or len(mask.mask_dim_sizes) != 1:
+                return zero, lanes
+            stored = e.binary(arith.MinSIOp, mask.mask_dim_sizes[0], lanes)
+            return zero, e.binary(arith.MaxSIOp, stored, zero)
+        case vector.StoreOp():
+            return zero, e.index(_lanes(op.vector.type))
+        case memref.StoreOp():
+            return zero, e.index(1)
+        case _:
+            return zero, e.index(_lanes(op.results[0].type))
 
-    def _compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        op = arith.CmpiOp(a, b, predicate)
-        self._first.append(op)
-        return op.result
 
-    def _constant(self, value: int, block: Block | None = None) -> SSAValue:
-        op = arith.ConstantOp(IntegerAttr(value, _INDEX))
-        if block is None:
-            self._first.append(op)
-        else:
-            block.add_op(op)
-        return op.result
+def _reach_of_lanes(e: Emitter, offsets: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Returns the reach of a vector of offsets, which may be known at run time only."""
+    if isinstance(offsets.owner, arith.ConstantOp):
+        assert isinstance(offsets.owner.value, DenseIntOrFPElementsAttr)
+        known = np.array(offsets.owner.value.get_values(), np.int64).tolist()
+        return e.index(min(0, *known)), e.index(max(known) + 1)
+    first = last = e.index(0)
+    for lane in range(_lanes(offsets.type)):
+        offset = e.extract(offsets, lane)
+        first = e.binary(arith.MinSIOp, first, offset)
+        last = e.binary(arith.MaxSIOp, last, offset)
+    return first, e.binary(arith.AddiOp, last, e.index(1))
 
 
 def _lanes(t: Attribute) -> int:
-    assert isinstance(t, VectorType)
-    return prod(t.get_shape())
-
-
-def _zero(t: Attribute) -> arith.ConstantOp:
-    element = t.element_type if isinstance(t, VectorType) else t
-    whole = isinstance(element, IntegerType | IndexType)
-    number = IntegerAttr(0, element) if whole else FloatAttr(0.0, element)  # pyright: ignore
-    if not isinstance(t, VectorType):
-        return arith.ConstantOp(number)
-    values = [0] * _lanes(t) if whole else [0.0] * _lanes(t)
-    return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(t, values))  # pyright: ignore
+    return prod(t.get_shape()) if isinstance(t, VectorType) else 1
 
 
 def _note_function() -> func.FuncOp:
     """Returns the function that writes a record, of an access and a place, unless there is one."""
-    block = Block(arg_types=[_RECORD_TYPE, _INDEX, _INDEX])
+    block = Block(arg_types=[_RECORD_TYPE, INDEX, INDEX])
     record, access, place = block.args
-    numbers = [arith.ConstantOp(IntegerAttr(i, _INDEX)) for i in range(RECORD)]
-    block.add_ops(numbers)
-    zero = arith.ConstantOp(IntegerAttr(0, i64))
-    found = memref.LoadOp.get(record, [numbers[1]])
-    is_first = arith.CmpiOp(found, zero, "eq")
-    call = memref.LoadOp.get(record, [numbers[0]])
-    following = arith.AddiOp(access, numbers[1].result)
-    casts = [arith.IndexCastOp(v, i64) for v in (following.result, place)]
-    then = Block([following, *casts, call])
-    for at, value in zip(numbers[1:], (*casts, call), strict=True):
-        then.add_op(memref.StoreOp.get(value, record, [at]))
-    then.add_op(scf.YieldOp())
-    block.add_ops([zero, found, is_first, scf.IfOp(is_first, [], Region(then))])
-    block.add_op(func.ReturnOp())
+    e = Emitter(block)
+    found = e.load(record, e.index(1), i64, 1)
+    with e.when(e.compare("eq", found, e.constant(i64, 0))):
+        following = e.binary(arith.AddiOp, access, e.index(1))
+        numbers = [e.cast("index_cast", v, i64) for v in (following, place)]
+        for at, number in enumerate([*numbers, e.load(record, e.index(0), i64, 1)], 1):
+            e.store(number, record, e.index(at))
+    e.add(func.ReturnOp())
+    e.finish()
     t = FunctionType.from_lists(block.arg_types, [])
     return func.FuncOp(NOTE, t, Region(block), visibility=StringAttr("private"))
 
@@ -305,24 +246,23 @@ def _note_function() -> func.FuncOp:
 def _sanitize_main(main: func.FuncOp, kernels: set[str]) -> None:
     """Gives each call of a kernel the record, in which it notes the number of the call before."""
     block = main.body.block
-    if len(block.args) < 2 or block.args[0].type == _INDEX:
+    if len(block.args) < 2 or block.args[0].type == INDEX:
         raise CompileError("expected main with the segments of a program for one thread")
     for op in each(block.walk()):
         if isinstance(op, memref.ViewOp):
             _expect_within(op)
     larger, end = enlarge_arena(main, arena_of(main, before=SanitizePass.name), 8 * RECORD)
-    start = arith.ConstantOp(IntegerAttr(end, _INDEX))
-    record = memref.ViewOp(larger, start, [], _RECORD_TYPE)
+    e = Emitter(block)
+    record = memref.ViewOp(larger, e.index(end), [], _RECORD_TYPE)
     record.result.name_hint = "record"
-    zero = arith.ConstantOp(IntegerAttr(0, _INDEX))
     calls = [op for op in block.walk() if isinstance(op, func.CallOp)]
     calls = [op for op in calls if op.callee.string_value() in kernels]
     for number, call in enumerate(each(calls)):
-        value = arith.ConstantOp(IntegerAttr(number, i64))
-        store = memref.StoreOp.get(value, record, [zero])
-        Rewriter.insert_op([value, store], InsertPoint.before(call))
+        store = memref.StoreOp.get(e.constant(i64, number), record, [e.index(0)])
+        Rewriter.insert_op(store, InsertPoint.before(call))
         call.operands = [*call.operands, record.result]
-    Rewriter.insert_op([start, zero, record], InsertPoint.at_start(block))
+    Rewriter.insert_op(record, InsertPoint.at_start(block))
+    e.finish()
 
 
 def _expect_within(view: memref.ViewOp) -> None:

@@ -18,16 +18,20 @@ func.func @main(%weights: memref<0xi8>, %x: memref<20xf32>, %arena: memref<80xi8
 
 // CHECK:      func.func private @glow_note_violation(%{{.*}}: memref<4xi64>, %{{.*}}: index, %{{.*}}: index)
 // CHECK:      func.func private @k_copy(%y: memref<20xf32>, %x: memref<20xf32>, %i: index, %record: memref<4xi64>) {
-// CHECK:        %[[MOST:.*]] = arith.constant 12 : index
-// CHECK-NEXT:   %[[OK:.*]] = arith.cmpi ule, %{{.*}}, %[[MOST]] : index
+// CHECK-NEXT:   %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK:        %[[EIGHT:.*]] = arith.constant 8 : index
+// CHECK-NEXT:   %[[SIZE:.*]] = arith.constant 20 : index
+// CHECK:        %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK:        %[[START:.*]] = arith.addi %{{.*}}, %[[ZERO]] : index
+// CHECK-NEXT:   %[[END:.*]] = arith.addi %{{.*}}, %[[EIGHT]] : index
+// CHECK-NEXT:   %[[IN:.*]] = arith.cmpi ule, %[[START]], %[[SIZE]] : index
+// CHECK-NEXT:   %[[TO:.*]] = arith.cmpi ule, %[[END]], %[[SIZE]] : index
+// CHECK-NEXT:   %[[OK:.*]] = arith.andi %[[IN]], %[[TO]] : i1
 // CHECK-NEXT:   %v = scf.if %[[OK]] -> (vector<8xf32>) {
 // CHECK-NEXT:     %{{.*}} = vector.load %x[%i] : memref<20xf32>, vector<8xf32>
 // CHECK:        } else {
-// CHECK-NEXT:     %[[ACCESS:.*]] = arith.constant 0 : index
-// CHECK-NEXT:     func.call @glow_note_violation(%record, %[[ACCESS]], %{{.*}})
-// CHECK:        %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK-NEXT:     func.call @glow_note_violation(%record, %[[ZERO]], %{{.*}})
 // CHECK:        arith.addi %[[FOUR]]
-// CHECK:        arith.constant 12 : index
 // CHECK:        scf.if
 // CHECK-NEXT:     vector.store
 // CHECK:      func.func @main(%weights: memref<0xi8>, %x: memref<20xf32>, %arena: memref<160xi8>) attributes {glow.arena_size = 160 : i64,
