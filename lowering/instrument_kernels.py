@@ -16,13 +16,12 @@ around it, so a few dozen cycles may count for a neighbour.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, llvm, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i64
+from xdsl.dialects import func, llvm, memref, scf
+from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -32,13 +31,14 @@ from ..glow_dialects.machine import LINE_BYTES
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
 from ..wording import counted
+from .kernels.codegen.emit import Emitter
+from .kernels.codegen.types import INDEX
 from .kernels.kernel_errors import expect_threads
 from .kernels.main import arena_of, enlarge_arena, main_of
 
 COUNTER = "llvm.readcyclecounter"
 _STAMP = 8
 """The bytes of a number of the counter."""
-_INDEX = IndexType()
 
 
 def record_shape(threads: int, kernels: int) -> tuple[int, int, int]:
@@ -87,11 +87,19 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
     if not calls:
         return
     shape = record_shape(threads, len(calls))
-    recorder = _Recorder(block, *enlarge_arena(main, arena, prod(shape) * _STAMP), shape)
+    larger, start = enlarge_arena(main, arena, prod(shape) * _STAMP)
+    emitter = Emitter(block)
+    records = memref.ViewOp(larger, emitter.index(start), [], MemRefType(i64, shape))
+    records.result.name_hint = "records"
+    thread = block.args[0] if threads > 1 else emitter.index(0)
     for number, call in enumerate(each(calls)):
-        recorder.record(InsertPoint.before(call), number, 0)
-        recorder.record(InsertPoint.after(call), number, 1)
-    recorder.finish()
+        for end, point in enumerate((InsertPoint.before(call), InsertPoint.after(call))):
+            counter = llvm.CallIntrinsicOp(COUNTER, [], [i64])
+            place = [thread, emitter.index(number), emitter.index(end)]
+            store = memref.StoreOp.get(counter.results[0], records, place)
+            Rewriter.insert_op([counter, store], point)
+    Rewriter.insert_op(records, InsertPoint.at_start(block))
+    emitter.finish()
 
 
 def _is_recorded(op: Operation, kernels: set[str]) -> bool:
@@ -105,38 +113,8 @@ def _expect_records_fit(block: Block, arena: SSAValue, threads: int) -> None:
     """Raises CompileError unless a program is for so many threads and its arena may grow."""
     if any(not isinstance(use.operation, memref.ViewOp) for use in arena.uses):
         raise CompileError("expected main to use its arena through memref.view only")
-    if (block.args[0].type == _INDEX) != (threads > 1):
+    if (block.args[0].type == INDEX) != (threads > 1):
         wanted, made = (counted(threads, "thread"), "several" if threads == 1 else "1")
         raise CompileError(f"expected a program for {wanted}, found one for {made}")
     if any(isinstance(o, llvm.CallIntrinsicOp) for o in block.ops):
         raise CompileError("main records times already")
-
-
-class _Recorder:
-    """The values that `main` needs to record times; constants and the view go to its start."""
-
-    def __init__(self, block: Block, arena: SSAValue, start: int, shape: Sequence[int]):
-        self._block = block
-        self._first: list[Operation] = []
-        self._numbers: dict[int, SSAValue] = {}
-        self._thread = block.args[0] if shape[0] > 1 else self._number(0)
-        view = memref.ViewOp(arena, self._number(start), [], MemRefType(i64, shape))
-        self._first.append(view)
-        self._records = view.result
-        self._records.name_hint = "records"
-
-    def _number(self, value: int) -> SSAValue:
-        if value not in self._numbers:
-            op = arith.ConstantOp(IntegerAttr(value, _INDEX))
-            self._first.append(op)
-            self._numbers[value] = op.result
-        return self._numbers[value]
-
-    def record(self, point: InsertPoint, kernel: int, end: int) -> None:
-        counter = llvm.CallIntrinsicOp(COUNTER, [], [i64])
-        place = [self._thread, self._number(kernel), self._number(end)]
-        store = memref.StoreOp.get(counter.results[0], self._records, place)
-        Rewriter.insert_op([counter, store], point)
-
-    def finish(self) -> None:
-        Rewriter.insert_op(self._first, InsertPoint.at_start(self._block))

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import i32 as _i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...glow_dialects.elements import element_bytes, memref_type
+from ...glow_dialects.elements import element_bytes, offset_of, strided_memref, strides_of
 from ...glow_dialects.glow_nest.affine import Buffer
 from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
 from ...glow_dialects.glow_nest.memory import buffer_for
@@ -35,7 +35,7 @@ from .codegen.emit import Emitter
 from .codegen.limited_loops import RowCount
 from .codegen.memory import Bound, FlatBuffers
 from .codegen.step_generator import Sharing, StepGenerator
-from .codegen.types import INDEX, flat_type, memory_type
+from .codegen.types import INDEX, flat_type, memory_type, significant_strides
 from .scratch import ALIGNMENT
 from .threads.divided_loops import Divided, buffers_outside
 
@@ -109,7 +109,7 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
     own_places, own_bytes = _packed(list(private))
     scratch_bytes = common_bytes + threads * own_bytes
     leading = [INDEX, llvm.LLVMPointerType()] if shared else []
-    types = [_memory_memref(a.type) for a in kernel.body.block.args]
+    types = [argument_type(a.type) for a in kernel.body.block.args]
     block = Block(arg_types=[*leading, *types, *_bytes(scratch_bytes)])
     arguments = block.args[len(leading) :]
     emitter = Emitter(block)
@@ -119,7 +119,8 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
         if buffer is None:
             buffer = buffer_for(own)
             steps.add(buffer, own)
-        flat[buffer] = _flattened(emitter, argument, buffer)
+        t = flat_type(buffer.element, buffer.low, buffer.high)
+        flat[buffer] = reinterpreted(emitter, argument, t)
     for buffer, place in places.items():
         flat[buffer] = _in_scratch(emitter, arguments[-1], buffer, emitter.index(place))
     sharing, private_flat = None, {}
@@ -173,10 +174,11 @@ def _divided(kernel: KernelOp, steps: KernelSteps) -> dict[Repeat, Divided]:
     return found
 
 
-def _memory_memref(t: Attribute) -> MemRefType:
-    """Returns a memref as memory holds its elements."""
+def argument_type(t: Attribute) -> MemRefType:
+    """Returns the type of a buffer as memory holds its elements."""
     assert isinstance(t, MemRefType)
-    return memref_type(memory_type(t.element_type), t.get_shape(), t.layout)
+    strides, offset = significant_strides(t), offset_of(t)
+    return strided_memref(memory_type(t.element_type), t.get_shape(), strides, offset)
 
 
 def _bytes(count: int) -> list[Attribute]:
@@ -209,13 +211,9 @@ def _is_shared(op: Operation) -> bool:
     return isinstance(op, RepeatOp) and op.divided is not None
 
 
-def _flattened(emitter: Emitter, argument: SSAValue, buffer: Buffer) -> SSAValue:
-    t = flat_type(buffer.element, buffer.low, buffer.high)
-    return reinterpreted(emitter, argument, t, buffer.low, (buffer.high - buffer.low,), (1,))
-
-
 def _in_scratch(emitter: Emitter, scratch: SSAValue, buffer: Buffer, shift: SSAValue) -> SSAValue:
-    return view_of(emitter, scratch, shift, flat_type(buffer.element, 0, buffer.high))
+    t = flat_type(buffer.element, 0, buffer.high)
+    return emitter.op(memref.ViewOp, (scratch, shift), t)
 
 
 def _packed(buffers: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
@@ -228,28 +226,16 @@ def _packed(buffers: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
     return places, end
 
 
-def view_of(emitter: Emitter, source: SSAValue, shift: SSAValue, t: MemRefType) -> SSAValue:
-    """Returns `memref.view` of bytes; no dimension is dynamic."""
-    return emitter.op(memref.ViewOp, (source, shift), t)
-
-
-def reinterpreted(
-    emitter: Emitter,
-    source: SSAValue,
-    t: MemRefType,
-    offset: int,
-    sizes: Sequence[int],
-    strides: Sequence[int],
-) -> SSAValue:
+def reinterpreted(emitter: Emitter, source: SSAValue, t: MemRefType) -> SSAValue:
     """
     Returns `memref.reinterpret_cast` with everything static; `source` itself if it has that type.
     """
     if source.type == t:
         return source
     properties = {
-        "static_offsets": _integers(offset),
-        "static_sizes": _integers(*sizes),
-        "static_strides": _integers(*strides),
+        "static_offsets": _integers(offset_of(t)),
+        "static_sizes": _integers(*t.get_shape()),
+        "static_strides": _integers(*strides_of(t)),
         "operandSegmentSizes": _ONE_OPERAND,
     }
     return emitter.op(memref.ReinterpretCastOp, (source,), t, properties)

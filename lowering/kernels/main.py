@@ -38,8 +38,8 @@ from ...passes.visited_operation import visit
 from ..threads import BARRIER, NEXT
 from .codegen.emit import Emitter
 from .codegen.types import INDEX
-from .function import KernelInterface
-from .main_memory import ARENA, MainMemory, argument_type
+from .function import KernelInterface, argument_type
+from .main_memory import ARENA, MainMemory
 from .scratch import scratch_places
 from .threads.hazards import Hazards, MemoryUse, any_meet
 from .threads.hazards import Region as MemoryRegion

@@ -24,7 +24,7 @@ from ...glow_dialects.glow_inst.instruction import buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
 from .codegen.emit import Emitter
 from .codegen.types import memory_type, significant_strides
-from .function import reinterpreted, view_of
+from .function import argument_type, reinterpreted
 from .threads.hazards import Region
 
 ARENA = "arena"
@@ -66,9 +66,7 @@ class MainMemory:
             self._views[argument] = self._row(argument, operand, step)
             return
         t = argument_type(argument.type)
-        shape, strides = t.get_shape(), significant_strides(t)
-        source = self.view(operand)
-        self._views[argument] = reinterpreted(self.emitter, source, t, 0, shape, strides)
+        self._views[argument] = reinterpreted(self.emitter, self.view(operand), t)
 
     def scratch(self, at: int, t: MemRefType) -> SSAValue:
         """Returns temporary memory at a place in the arena."""
@@ -85,7 +83,7 @@ class MainMemory:
         distance = emitter.binary(arith.MuliOp, step, emitter.index(row))
         first = emitter.index(buffer.offset.value.data)
         shift = emitter.binary(arith.AddiOp, distance, first)
-        return view_of(emitter, self._activations, shift, t)
+        return emitter.op(memref.ViewOp, (self._activations, shift), t)
 
     def load(self, value: SSAValue) -> SSAValue:
         """Returns the only element of a buffer."""
@@ -127,41 +125,32 @@ class MainMemory:
         """Returns a buffer or view as a memref: bytes of a segment, or a part of an argument."""
         t = value.type
         assert isinstance(t, MemRefType)
-        offset, shape, strides = offset_of(t), t.get_shape(), significant_strides(t)
-        element = memory_type(t.element_type)
         buffer = buffer_of(value)
         if isinstance(buffer, BlockArgument):
-            wanted = strided_memref(element, shape, strides, offset)
-            source = self._views[buffer]
-            return reinterpreted(self.emitter, source, wanted, offset, shape, strides)
+            return reinterpreted(self.emitter, self._views[buffer], argument_type(t))
         assert isinstance(buffer.owner, AllocActivationOp | WeightOp)
         planned = buffer.owner.offset
         if planned is None:
             raise CompileError(f"{buffer.owner.name} has no offset: run glow-allocate first")
         is_weight = isinstance(buffer.owner, WeightOp)
         segment = self._weights if is_weight else self._activations
-        at = planned.value.data + offset * element_bytes(t.element_type)
+        at = planned.value.data + offset_of(t) * element_bytes(t.element_type)
+        element, shape = memory_type(t.element_type), t.get_shape()
         if is_contiguous(t):
             return self._place(segment, at, memref_type(element, shape))
         # a memref.view is dense: it covers what the strided memref reaches, and a cast adds the
         # strides
-        dense = self._place(segment, at, memref_type(element, [max(1, extent(t) - offset)]))
-        wanted = strided_memref(element, shape, strides)
-        return reinterpreted(self.emitter, dense, wanted, 0, shape, strides)
+        reached = max(1, extent(t) - offset_of(t))
+        dense = self._place(segment, at, memref_type(element, [reached]))
+        wanted = strided_memref(element, shape, significant_strides(t))
+        return reinterpreted(self.emitter, dense, wanted)
 
     def _place(self, segment: SSAValue, at: int, t: MemRefType) -> SSAValue:
         key = (segment, at, t)
         if key not in self._places:
             shift = self.emitter.index(at)
-            self._places[key] = view_of(self.emitter, segment, shift, t)
+            self._places[key] = self.emitter.op(memref.ViewOp, (segment, shift), t)
         return self._places[key]
-
-
-def argument_type(t: Attribute) -> MemRefType:
-    """Returns the type of a buffer as memory holds its elements."""
-    assert isinstance(t, MemRefType)
-    strides, offset = significant_strides(t), offset_of(t)
-    return strided_memref(memory_type(t.element_type), t.get_shape(), strides, offset)
 
 
 def _regions(value: SSAValue) -> list[Region]:

@@ -25,10 +25,10 @@ func.func @main(%thread: index, %team: !llvm.ptr, %weights: memref<0xi8>, %y: me
 // CHECK-NEXT:   func.return
 // CHECK:      func.func @main(%thread: index, %team: !llvm.ptr, %weights: memref<0xi8>, %y: memref<4xf32> {glow.name = "y"}, %arena: memref<256xi8>) attributes {glow.arena_size = 256 : i64} {
 // CHECK-NEXT:   %[[START:.*]] = arith.constant 128 : index
-// CHECK-NEXT:   %records = memref.view %arena[%[[START]]][] : memref<256xi8> to memref<2x4x2xi64>
 // CHECK-NEXT:   %[[ZERO:.*]] = arith.constant 0 : index
 // CHECK-NEXT:   %[[ONE:.*]] = arith.constant 1 : index
 // CHECK-NEXT:   %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-NEXT:   %records = memref.view %arena[%[[START]]][] : memref<256xi8> to memref<2x4x2xi64>
 // CHECK:        %a = memref.view %arena[%{{.*}}][] : memref<256xi8> to memref<4xf32>
 // CHECK-NEXT:   %[[A:.*]] = llvm.call_intrinsic "llvm.readcyclecounter"() : () -> i64
 // CHECK-NEXT:   memref.store %[[A]], %records[%thread, %[[ZERO]], %[[ZERO]]] : memref<2x4x2xi64>
