@@ -26,7 +26,7 @@ from ..interface.backend import Rates
 from ..interface.cache import Cache
 from ..interface.time_profile import TimeProfile
 from ..lowering.host_machine import usable_cores
-from ..lowering.kernels import kernel_claims
+from ..lowering.kernels.claims import kernel_claims
 from ..lowering.llvm.convert import ENTRY, PROGRAM
 from ..lowering.llvm.translate import translate_functions, translate_module
 from ..lowering.target import Target

@@ -10,6 +10,7 @@ from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call
 from ...glow_dialects.operators import OPERATORS
+from . import algorithms as _algorithms  # noqa: F401  (fills the registry)
 from .registry import algorithm_of, implements, runs_on
 
 

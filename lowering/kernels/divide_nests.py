@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
@@ -65,6 +65,7 @@ def divide_nests(kernel: KernelOp, threads: int) -> None:
     _Divider(steps, threads, divided, values).run(kernel.body.block)
 
 
+@dataclass
 class _Divider:
     """
     Divides the steps of a kernel. Every thread goes through all steps and does its part of each.
@@ -72,50 +73,42 @@ class _Divider:
     or writes what another thread may still read.
     """
 
-    def __init__(
-        self,
-        steps: KernelSteps,
-        threads: int,
-        divided: Mapping[Repeat, Divided],
-        scratch: Mapping[Buffer | None, SSAValue],
-    ):
-        self._steps = steps
-        self._threads = threads
-        self._loops = divided
-        self._scratch = scratch
-        self._hazards = Hazards(may_meet)
+    steps: KernelSteps
+    threads: int
+    loops: Mapping[Repeat, Divided]
+    scratch: Mapping[Buffer | None, SSAValue]
+    hazards: Hazards[Access] = field(default_factory=lambda: Hazards(may_meet))
 
     def run(self, block: Block) -> None:
         for op in each(list(block.ops)):
-            step = self._steps.step_of.get(op)
-            if isinstance(op, NestOp):
-                self._nest(op, self._steps.nest(op))
+            step = self.steps.step_of.get(op)
+            if isinstance(op, NestOp) and isinstance(step, Nest):
+                split = self._split(op, step)
+                if not step.is_empty:
+                    self._meet(op, [step], alone=split is None)
+                if split is not None:
+                    op.split = SplitAttr(split)
             elif isinstance(op, StepOp) and step is not None:
                 # thread 0 does all of a step whose length is not known at compile time
                 self._meet(op, list(nests_of([step])), alone=True)
             elif isinstance(op, RepeatOp) and isinstance(step, Repeat) and op.count:
                 self._repeat(op, step)
 
-    def _nest(self, op: NestOp, nest: Nest) -> None:
-        if nest.is_empty:
-            return
-        split = self._split(op, nest)
-        self._meet(op, [nest], alone=split is None)
-        if split is not None:
-            op.split = SplitAttr(split)
-
     def _split(self, op: NestOp, nest: Nest) -> Split | None:
+        """Returns how threads divide a nest; None if one does it alone, or if it is empty."""
+        if nest.is_empty:
+            return None
         schedule = op.bound_schedule(nest)
         if schedule is None:
             raise ValueError("a nest has no schedule: run glow-schedule-nests first")
-        return split_of(nest, schedule, self._threads)
+        return split_of(nest, schedule, self.threads)
 
     def _repeat(self, op: RepeatOp, step: Repeat) -> None:
-        if step in self._loops:
-            divided = self._loops[step]
+        if step in self.loops:
+            divided = self.loops[step]
             self._meet(op, list(nests_of(divided.body)), alone=False, private=divided.private)
             op.divided = IntegerAttr(len(divided.loops), i64)
-            op.operands = [self._scratch[b] for b in divided.private]
+            op.operands = [self.scratch[b] for b in divided.private]
             return
         ahead = list(self._ahead(op.body.block, step.dim))
         if all(use.alone for use in ahead):
@@ -124,18 +117,18 @@ class _Divider:
             return
         if op.count > 1:
             # a thread may be an iteration ahead of others
-            self._hazards.open += ahead
+            self.hazards.open += ahead
         self.run(op.body.block)
 
     def _ahead(self, block: Block, loop: Dim) -> Iterator[MemoryUse[Access]]:
         """Yields what threads do in another iteration of a loop."""
         for op in block.ops:
-            step = self._steps.step_of.get(op)
-            if isinstance(op, RepeatOp) and isinstance(step, Repeat) and step not in self._loops:
+            step = self.steps.step_of.get(op)
+            if isinstance(op, RepeatOp) and isinstance(step, Repeat) and step not in self.loops:
                 yield from self._ahead(op.body.block, loop)
             elif step is not None:
                 divided = isinstance(op, RepeatOp)
-                if isinstance(op, NestOp) and isinstance(step, Nest) and not step.is_empty:
+                if isinstance(op, NestOp) and isinstance(step, Nest):
                     divided = self._split(op, step) is not None
                 for nest in nests_of([step]):
                     yield MemoryUse(reads_of(nest), nest.writes, not divided, loop)
@@ -146,5 +139,5 @@ class _Divider:
         """Adds a barrier if an operation needs one; its nests then count as begun."""
         reads = [a for n in nests for a in reads_of(n) if a.buffer not in private]
         writes = [a for n in nests for a in n.writes if a.buffer not in private]
-        if self._hazards.need_barrier(MemoryUse(reads, writes, alone)):
+        if self.hazards.need_barrier(MemoryUse(reads, writes, alone)):
             Rewriter.insert_op(BarrierOp.create(), InsertPoint.before(op))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.dialects import arith, memref
@@ -31,46 +31,40 @@ ARENA = "arena"
 """The segment of the arena in regions of memory."""
 
 
+@dataclass
 class MainMemory:
     """The buffers of a program as memrefs, which are made when they are first needed."""
 
-    def __init__(
-        self,
-        emitter: Emitter,
-        weights: SSAValue,
-        arena: SSAValue,
-        arguments: Mapping[SSAValue, SSAValue],
-    ):
-        """`arguments` are the memrefs of the program's inputs and outputs."""
-        self.emitter = emitter
-        self._weights = weights
-        self._activations = arena
-        self._views: dict[SSAValue, SSAValue] = dict(arguments)
-        self._places: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
-        self._operands: dict[SSAValue, SSAValue] = {}
-        """The operand that each argument of a body is, or is a row of."""
+    emitter: Emitter
+    weights: SSAValue
+    arena: SSAValue
+    views: dict[SSAValue, SSAValue]
+    """The memref of each buffer or view so far, at first of the program's inputs and outputs."""
+    places: dict[tuple[SSAValue, int, Attribute], SSAValue] = field(default_factory=dict)
+    operands: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    """The operand that each argument of a body is, or is a row of."""
 
     @contextmanager
     def inside(self) -> Iterator[None]:
         """Forgets what is formed meanwhile: values of a body, which nothing else can use."""
-        outside = self._views.copy(), self._places.copy()
+        outside = self.views.copy(), self.places.copy()
         yield
-        self._views, self._places = outside
+        self.views, self.places = outside
 
     def bind(self, argument: SSAValue, operand: SSAValue, step: SSAValue | None = None) -> None:
         """
         Lets an argument of a body be an operand of the operation around it, or its row `step`.
         """
-        self._operands[argument] = operand
+        self.operands[argument] = operand
         if step is not None:
-            self._views[argument] = self._row(argument, operand, step)
+            self.views[argument] = self._row(argument, operand, step)
             return
         t = argument_type(argument.type)
-        self._views[argument] = reinterpreted(self.emitter, self.view(operand), t)
+        self.views[argument] = reinterpreted(self.emitter, self.view(operand), t)
 
     def scratch(self, at: int, t: MemRefType) -> SSAValue:
         """Returns temporary memory at a place in the arena."""
-        return self._place(self._activations, at, t)
+        return self._place(self.arena, at, t)
 
     def _row(self, argument: SSAValue, operand: SSAValue, step: SSAValue) -> SSAValue:
         """Returns the memory of an argument that is a row of an activation."""
@@ -83,7 +77,7 @@ class MainMemory:
         distance = emitter.binary(arith.MuliOp, step, emitter.index(row))
         first = emitter.index(buffer.offset.value.data)
         shift = emitter.binary(arith.AddiOp, distance, first)
-        return emitter.op(memref.ViewOp, (self._activations, shift), t)
+        return emitter.op(memref.ViewOp, (self.arena, shift), t)
 
     def load(self, value: SSAValue) -> SSAValue:
         """Returns the only element of a buffer."""
@@ -109,17 +103,17 @@ class MainMemory:
         body is; none of weights, which never change.
         """
         buffer = buffer_of(value)
-        if buffer not in self._operands:
+        if buffer not in self.operands:
             return _regions(value)
-        while buffer in self._operands:
-            buffer = buffer_of(self._operands[buffer])
+        while buffer in self.operands:
+            buffer = buffer_of(self.operands[buffer])
         return [replace(found, view=None) for found in _regions(buffer)]
 
     def view(self, value: SSAValue) -> SSAValue:
         """Returns the memref of a buffer or view."""
-        if value not in self._views:
-            self._views[value] = self._formed(value)
-        return self._views[value]
+        if value not in self.views:
+            self.views[value] = self._formed(value)
+        return self.views[value]
 
     def _formed(self, value: SSAValue) -> SSAValue:
         """Returns a buffer or view as a memref: bytes of a segment, or a part of an argument."""
@@ -127,13 +121,13 @@ class MainMemory:
         assert isinstance(t, MemRefType)
         buffer = buffer_of(value)
         if isinstance(buffer, BlockArgument):
-            return reinterpreted(self.emitter, self._views[buffer], argument_type(t))
+            return reinterpreted(self.emitter, self.views[buffer], argument_type(t))
         assert isinstance(buffer.owner, AllocActivationOp | WeightOp)
         planned = buffer.owner.offset
         if planned is None:
             raise CompileError(f"{buffer.owner.name} has no offset: run glow-allocate first")
         is_weight = isinstance(buffer.owner, WeightOp)
-        segment = self._weights if is_weight else self._activations
+        segment = self.weights if is_weight else self.arena
         at = planned.value.data + offset_of(t) * element_bytes(t.element_type)
         element, shape = memory_type(t.element_type), t.get_shape()
         if is_contiguous(t):
@@ -147,10 +141,10 @@ class MainMemory:
 
     def _place(self, segment: SSAValue, at: int, t: MemRefType) -> SSAValue:
         key = (segment, at, t)
-        if key not in self._places:
+        if key not in self.places:
             shift = self.emitter.index(at)
-            self._places[key] = self.emitter.op(memref.ViewOp, (segment, shift), t)
-        return self._places[key]
+            self.places[key] = self.emitter.op(memref.ViewOp, (segment, shift), t)
+        return self.places[key]
 
 
 def _regions(value: SSAValue) -> list[Region]:

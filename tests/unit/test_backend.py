@@ -31,7 +31,7 @@ from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.work import OperatorWork, operations_of, products_of, work_of
 from glow.interface.backend import Backend, DeviceMemory, Rates, Stage, find_backend
 from glow.interface.program import Program
-from glow.lowering.kernels import implements, kernel_claims
+from glow.lowering.kernels.claims import implements, kernel_claims
 from glow.runtime.cpu_rates import clock, cpu_rates
 from glow.tests.support.seeds import generator
 from glow.tools.conformance.cases import Case

@@ -14,13 +14,13 @@ from dataclasses import replace
 from xdsl.utils.exceptions import VerifyException
 
 from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim
-from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.nest import Nest, mapped
 from ....glow_dialects.glow_nest.schedule import AmxTile, Finish, TileGroup, VectorSchedule
 from ....glow_dialects.glow_nest.schedule_text import with_loops
 from ....glow_dialects.glow_nest.schedule_verification import verify_schedule
 from ....glow_dialects.glow_nest.simplification import simplified
 from ....glow_dialects.machine import MachineDescription
-from .amx_tile import COLUMNS, TilePlan, substituted
+from .amx_tile import COLUMNS, TilePlan
 from .schedule import choose_schedule
 
 
@@ -57,7 +57,8 @@ class GroupLoops:
                 return self.dims[:position]
             wanted = -(-most // count)
             if dim.size > wanted and any(dim in first.terms for first in self.first.values()):
-                self._cut(position, min(d for d in _divisors(dim.size) if d >= wanted))
+                parts = next(n for n in range(wanted, dim.size + 1) if dim.size % n == 0)
+                self._cut(position, parts)
                 return self.dims[: position + 1]
             count *= dim.size
         return self.dims
@@ -88,20 +89,9 @@ class GroupLoops:
         width = plan.panels * COLUMNS
         terms = {row: group.pitch * width, pixel: width, panel: COLUMNS, o: 1}
         results = Access(sums, Affine(terms, group.place * width))
-        writes, operands = (
-            tuple(substituted(a, change) for a in accesses)
-            for accesses in (nest.writes, nest.operands)
-        )
-        return simplified(
-            replace(
-                nest,
-                parallel=(row, pixel, panel, o),
-                writes=writes,
-                operands=(results, *operands),
-                reduction=None,
-                reduced=(),
-            )
-        )
+        moved = mapped(replace(nest, reduction=None, reduced=()), lambda place: place.at(change))
+        operands = (results, *moved.operands)
+        return simplified(replace(moved, parallel=(row, pixel, panel, o), operands=operands))
 
 
 def groups_of(plan: TilePlan) -> tuple[Dim, list[GroupLoops]]:
@@ -163,7 +153,3 @@ def bound_finish(nest: Nest, finish: Finish) -> VectorSchedule:
     schedule: VectorSchedule = with_loops(finish.schedule, change)
     verify_schedule(nest, schedule)
     return schedule
-
-
-def _divisors(number: int) -> list[int]:
-    return [d for d in range(1, number + 1) if number % d == 0]

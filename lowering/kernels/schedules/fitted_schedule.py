@@ -5,8 +5,8 @@ that they name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.content import outer_loops
@@ -61,34 +61,18 @@ def _with_loops_of(nest: Nest, schedule: RegisterTile, machine: MachineDescripti
         raise ValueError(f"expected parts of {error.args[0].name}") from None
 
 
-def _order_before(nest: Nest, schedule: RegisterTile) -> tuple[Dim, ...]:
-    """Returns the order of a schedule, in the loops of the nest before some became a list."""
-    known = {d.name: d for d in nest.parallel}
-    order: list[Dim] = []
-    for dim in schedule.order:
-        order += [known[dim.name]] if dim.name in known else _listed_loops(nest, dim.name)
-    return tuple(order)
-
-
-def _listed_loops(nest: Nest, name: str) -> Sequence[Dim]:
-    """Returns the two neighbouring loops whose points a list of that name has."""
-    for pair in zip(nest.parallel, nest.parallel[1:], strict=False):
-        if "".join(d.name for d in pair) == name:
-            return pair
-    raise ValueError(f"expected loops of the nest, found {name}")
-
-
 def _tiling_of(nest: Nest, schedule: RegisterTile) -> Tiling:
     """
     Returns the register tile of a schedule, in the loops of the nest before some became a list.
     """
-    known = {d.name: d for d in nest.parallel}
-    static: tuple[Dim, ...] = ()
-    parts = {}
-    for dim, each in schedule.parts.items():
-        if dim.name in known:
-            parts[known[dim.name]] = tuple(each)
-        else:
-            static = tuple(_listed_loops(nest, dim.name))
-            parts[static[-1]] = tuple(each)
-    return Tiling(0.0, parts, _order_before(nest, schedule), static)
+    known = {"".join(d.name for d in pair): pair for pair in pairwise(nest.parallel)}
+    known |= {d.name: (d,) for d in nest.parallel}
+    loops: dict[Dim, tuple[Dim, ...]] = {}
+    for dim in (*schedule.order, *schedule.parts):
+        if dim.name not in known:
+            raise ValueError(f"expected loops of the nest, found {dim.name}")
+        loops[dim] = known[dim.name]
+    order = tuple(d for dim in schedule.order for d in loops[dim])
+    parts = {loops[dim][-1]: tuple(each) for dim, each in schedule.parts.items()}
+    static = next((loops[dim] for dim in schedule.parts if len(loops[dim]) > 1), ())
+    return Tiling(0.0, parts, order, static)

@@ -38,7 +38,7 @@ from glow.glow_dialects.glow.shape import GatherOp, TransposeOp
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
 from glow.glow_dialects.quant import QuantizedType
-from glow.lowering.kernels import implements
+from glow.lowering.kernels.claims import implements
 from glow.semantics import element_type, numpy_dtype
 from glow.tests.support.operator_kernels import check, one_node, random
 from glow.tests.support.seeds import numbered
