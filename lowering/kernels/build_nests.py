@@ -9,18 +9,17 @@ of everything that its code depends on, so that the same kernel has the same nam
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, i64
-from xdsl.ir import BlockArgument
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...errors import CompileError
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_inst.control import ControlInstruction
-from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
+from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier
 from ...glow_dialects.glow_nest.call import CallOp
 from ...glow_dialects.glow_nest.kernel import KernelOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
@@ -33,7 +32,7 @@ from ...passes.visited_operation import each
 from .instructions import Computation, Parameter, Signature
 from .kernel_errors import expect_threads
 from .main import main_of, planned_size
-from .row_limits import Pitches, ProgramRows, limited_kernel
+from .row_limits import NO_ROWS, Pitches, ProgramRows, limited_kernel
 from .row_places import RowsLost
 
 
@@ -96,16 +95,11 @@ class _Kernels:
 
     def call(self, op: Instruction) -> CallOp:
         """Returns the call of the kernel of an instruction. Raises ValueError if it has none."""
+        rows = self.rows
         parameters = [
-            Parameter.of(v.type, q, isinstance(buffer_of(v), BlockArgument))
+            Parameter.of(v, q, NO_ROWS if rows is None else rows.of_operand(q, v))
             for q, v in op.qualified_operands()
         ]
-        rows = self.rows
-        if rows is not None:
-            parameters = [
-                replace(p, rows=rows.of_operand(q, v))
-                for p, (q, v) in zip(parameters, op.qualified_operands(), strict=True)
-            ]
         computation = Computation.of(op)
         signature = computation.signature(parameters, self.machine, self.threads)
         if signature not in self.kernels:
@@ -124,7 +118,7 @@ class _Kernels:
         """Adds the kernel of a computation, on memory as the parameters describe it."""
         views = [p.view(i) for i, p in enumerate(parameters)]
         described = computation.kernel(views, self.machine, self.threads)
-        made, types = described.steps, [p.typed(p.element) for p in parameters]
+        made, types = described.steps, [p.type for p in parameters]
         is_limited = False
         if self.rows is not None:
             pitches = [p.rows.pitches for p in parameters]

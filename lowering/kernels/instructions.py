@@ -7,11 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ...glow_dialects.elements import offset_of, storage_type, strided_memref
 from ...glow_dialects.glow.base import DataParallel
-from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, Qualifier
+from ...glow_dialects.glow_inst.instruction import (
+    Instruction,
+    OperatorInstruction,
+    Qualifier,
+    buffer_of,
+)
 from ...glow_dialects.glow_inst.stacked import CopyOp, StackedOp
 from ...glow_dialects.glow_nest.affine import Buffer, View
 from ...glow_dialects.glow_nest.body import Body
@@ -20,10 +25,11 @@ from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.scalar import Expr, bottom_up
 from ...passes.instructions.formulas import formula_of
+from ...passes.instructions.program import memref
 from .algorithms.elementwise import copy, elementwise
 from .codegen.types import significant_strides
 from .registry import Epilogue, Kernel, algorithm_of, kernel_of
-from .row_limits import NO_ROWS, ParameterRows
+from .row_limits import ParameterRows
 
 _HASH_DIGITS = 12
 _MOVES = Call(DataParallel, (), (), {})
@@ -40,26 +46,24 @@ class Parameter:
     strides: tuple[int, ...]
     offset: int
     qualifier: Qualifier
-    rows: ParameterRows = NO_ROWS
+    rows: ParameterRows
 
     @staticmethod
-    def of(t: Attribute, qualifier: Qualifier, keep_offset: bool) -> Parameter:
-        assert isinstance(t, MemRefType)
-        offset = offset_of(t) if keep_offset else 0
+    def of(value: SSAValue, qualifier: Qualifier, rows: ParameterRows) -> Parameter:
+        """Returns the parameter for an operand; only arguments of `main` keep their offsets."""
+        t = memref(value)
+        offset = offset_of(t) if isinstance(buffer_of(value), BlockArgument) else 0
         element = storage_type(t.element_type)
-        return Parameter(element, t.get_shape(), significant_strides(t), offset, qualifier)
+        return Parameter(element, t.get_shape(), significant_strides(t), offset, qualifier, rows)
 
-    def typed(self, element: Attribute) -> MemRefType:
-        """Returns its type with elements of `element`."""
-        return strided_memref(element, self.shape, self.strides, self.offset)
+    @property
+    def type(self) -> MemRefType:
+        return strided_memref(self.element, self.shape, self.strides, self.offset)
 
     def view(self, number: int) -> View:
-        buffer = Buffer(
-            self.element, *reach(self.shape, self.strides, self.offset), parameter=number
-        )
-        return View(
-            buffer, self.shape, self.strides, self.offset, self.rows.limits, self.rows.periods
-        )
+        layout = self.shape, self.strides, self.offset
+        buffer = Buffer(self.element, *reach(*layout), parameter=number)
+        return View(buffer, *layout, self.rows.limits, self.rows.periods)
 
 
 @dataclass(frozen=True)
@@ -96,11 +100,12 @@ class Computation:
         return Computation(op, None if formula is None else formula.body)
 
     def signature(
-        self, parameters: Sequence[Parameter], machine: MachineDescription, threads: int = 1
+        self, parameters: Sequence[Parameter], machine: MachineDescription, threads: int
     ) -> Signature:
         """Returns the facts that distinguish the kernel, whose memory `parameters` describe."""
         # all properties count: the offsets of memory planning are not on instructions
-        listed = _properties(self.op)
+        properties = {**self.op.properties, **self.op.attributes}
+        listed = ", ".join(f"{name} = {properties[name]}" for name in sorted(properties))
         memory = "; ".join(
             f"{p.qualifier} {p.element} {p.shape} {p.strides} {p.offset}{p.rows.text}"
             for p in parameters
@@ -120,9 +125,7 @@ class Computation:
         found = kernel_of(op.OPERATOR)
         return found is not None and found.keeps_limits
 
-    def kernel(
-        self, views: Sequence[View], machine: MachineDescription, threads: int = 1
-    ) -> Kernel:
+    def kernel(self, views: Sequence[View], machine: MachineDescription, threads: int) -> Kernel:
         """Returns the nests of the algorithm, for parameters that have these views."""
         match self.op:
             case CopyOp():
@@ -174,11 +177,6 @@ def _on_stored_numbers(call: Call) -> Call:
         return tuple(with_shape(storage_type(element_of(t)), shape_of(t)) for t in types)
 
     return replace(call, operands=stored(call.operands), results=stored(call.results))
-
-
-def _properties(op: Operation) -> str:
-    properties = {**op.properties, **op.attributes}
-    return ", ".join(f"{name} = {properties[name]}" for name in sorted(properties))
 
 
 def _text(body: Body) -> str:

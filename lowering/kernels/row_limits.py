@@ -12,7 +12,7 @@ writes follow from the loops.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -23,12 +23,13 @@ from xdsl.ir import SSAValue
 
 from ...glow_dialects.elements import offset_of
 from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
-from ...glow_dialects.glow_nest.affine import Access, Dim, Limit, View
+from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim, Limit, View
 from ...glow_dialects.glow_nest.limits import limit_text
 from ...glow_dialects.glow_nest.nest import Nest, Repeat, Step, mapped, substituted
 from ...glow_dialects.row_attributes import COUNT, inputs_with_rows
 from .codegen.types import significant_strides
 from .row_places import RowsLost, accessed, row_of
+from .threads.overlap import nests_of
 
 Pitches = frozenset[int]
 NONE: Pitches = frozenset()
@@ -167,30 +168,24 @@ def limited_kernel(
     parameters, which have `views`; those of other steps follow. `keeps_limits` says whether the
     algorithm has given their limits to the loops over scratch. Raises RowsLost.
     """
-    follower = _Follower(views, dict(enumerate(pitches)), most, keeps_limits)
+    offsets = {view.buffer: view.offset for view in views}
+    follower = _Follower(dict(zip(offsets, pitches, strict=True)), offsets, most, keeps_limits)
     made = [follower.step(step) for step in steps]
     written: dict[int, Pitches] = {}
-    is_limited = False
-    for nest in _nests(made):
-        is_limited = is_limited or nest.is_limited
+    for nest in nests_of(made):
         for write in nest.writes:
             if (number := write.buffer.parameter) is not None:
                 written[number] = _joined(written.get(number, NONE), _pitches_of(write))
-    is_limited = is_limited or any(_has_limit(step) for step in made)
-    return KernelRows(made, written, is_limited)
+    return KernelRows(made, written, _is_limited(made))
 
 
-def _nests(steps: Sequence[Step]) -> Iterator[Nest]:
-    for step in steps:
-        if isinstance(step, Repeat):
-            yield from _nests(step.steps)
-        elif isinstance(step, Nest):
-            yield step
-
-
-def _has_limit(step: Step) -> bool:
-    return isinstance(step, Repeat) and (
-        step.dim.limit is not None or any(map(_has_limit, step.steps))
+def _is_limited(steps: Sequence[Step]) -> bool:
+    """Returns whether a loop of some steps has a limit."""
+    return any(
+        step.is_limited
+        if isinstance(step, Nest)
+        else isinstance(step, Repeat) and (step.dim.limit is not None or _is_limited(step.steps))
+        for step in steps
     )
 
 
@@ -220,21 +215,22 @@ def _has_pitch(dim: Dim, stride: object, pitch: int) -> bool:
 class _Follower:
     """Finds the loops over rows of a kernel."""
 
-    views: Sequence[View]
-    pitches: Mapping[int, Pitches]
+    pitches: dict[Buffer, Pitches]
+    """Those of parameters, and of scratch as far as it was written."""
+    offsets: Mapping[Buffer, int]
+    """The place of the first element of each parameter."""
     most: int
     keeps_limits: bool
     changed: dict[Dim, Dim] = field(default_factory=dict)
     """The limited loop variable in the place of each that had no limit."""
     split: dict[Dim, tuple[Dim, Dim]] = field(default_factory=dict)
     """The loops over texts, and over the rows of each, in the place of one over all rows."""
-    scratch: dict[object, Pitches] = field(default_factory=dict)
 
     def step(self, step: Step) -> Step:
         """Returns a step with limits of its loops."""
         match step:
             case Repeat():
-                for nest in _nests([step]):
+                for nest in nests_of([step]):
                     self._find(nest)
                 dim = self.changed.get(step.dim, step.dim)
                 if dim in self.split:
@@ -259,34 +255,25 @@ class _Follower:
         if not self.keeps_limits:
             for write in made.writes:
                 if write.buffer.parameter is None:
-                    self._wrote(write)
+                    former = self.pitches.get(write.buffer, NONE)
+                    self.pitches[write.buffer] = _joined(former, _pitches_of(write))
         return made
 
     def _parts(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
         return tuple(part for dim in dims for part in self.split.get(dim, (dim,)))
 
-    def _wrote(self, write: Access) -> None:
-        former = self.scratch.get(write.buffer, NONE)
-        self.scratch[write.buffer] = _joined(former, _pitches_of(write))
-
     def _find(self, nest: Nest) -> None:
         """Finds the loops over rows of one nest."""
         for access in (*nest.reduced_reads, *nest.operands, *nest.index_accesses()):
-            for pitch in self._pitches(access):
+            for pitch in self.pitches.get(access.buffer, NONE):
                 self._follow(access, pitch, frozenset(nest.reduced))
-
-    def _pitches(self, access: Access) -> Pitches:
-        number = access.buffer.parameter
-        if number is not None:
-            return self.pitches.get(number, NONE)
-        return self.scratch.get(access.buffer, NONE)
 
     def _follow(self, access: Access, pitch: int, reduced: AbstractSet[Dim]) -> None:
         """Limits the loops of an access to what has rows at a pitch."""
-        number, terms = access.buffer.parameter, access.place.terms
+        terms = access.place.terms
         if self.keeps_limits and any(_has_pitch(d, s, pitch) for d, s in terms.items()):
             return
-        start = access.place.constant - (0 if number is None else self.views[number].offset)
+        start = access.place.constant - self.offsets.get(access.buffer, 0)
         row = accessed(access, start, pitch, self.most)
         for dim, factor in row.joined.items():
             self._limit(dim, Limit(factor))
@@ -317,12 +304,8 @@ class _Follower:
             raise RowsLost("rows that two values have in different order")
 
     def _limit(self, dim: Dim, limit: Limit) -> None:
-        if dim in self.split:
-            raise RowsLost("rows that two values have in different loops")
+        found = dim
         if dim.limit is None:
-            made = self.changed.setdefault(dim, replace(dim, limit=limit))
-            found = made.limit
-        else:
-            found = dim.limit
-        if found != limit:
+            found = self.changed.setdefault(dim, replace(dim, limit=limit))
+        if dim in self.split or found.limit != limit:
             raise RowsLost("rows that two values have in different loops")
