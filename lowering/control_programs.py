@@ -63,11 +63,7 @@ class _Body:
 @emits(IfOp)
 def _if(program: Program, node: IfOp) -> None:
     condition, ins = program.dense(node.condition), [program.dense(v) for v in node.reads]
-    outs: list[SSAValue] = []
-    for value in node.values:
-        place = program.allocate(memref_for(value), value.name_hint)
-        program.set_place(value, place)
-        outs.append(place.buffer)
+    outs = [program.new_place(value).buffer for value in node.values]
     bodies: list[Region] = []
     for graph in node.bodies():
         body = _Body([*node.values, *node.reads])

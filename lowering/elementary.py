@@ -182,12 +182,12 @@ class Elementary:
         shifted = self._fma(x, factor, _ROUND_F32)
         return shifted - _ROUND_F32, bitcast(shifted, i32) - _bits32(_ROUND_F32)
 
-    def _exp_shifted(self, x: Expr) -> tuple[Expr, Expr]:
+    def _exp_shifted(self, x: Expr, bias: int = 0) -> tuple[Expr, Expr]:
         """
-        Returns `(n + _ROUND_F32, r)` with x = r + n * ln 2 for an integer n, and r near 0.
+        Returns `(n + bias + _ROUND_F32, r)` with x = r + n * ln 2 for an integer n, and r near 0.
         """
-        shifted = self._fma(x, _LOG2_E, _ROUND_F32)
-        whole = shifted - _ROUND_F32
+        shifted = self._fma(x, _LOG2_E, _ROUND_F32 + bias)
+        whole = shifted - (_ROUND_F32 + bias)
         r = self._fma(whole, -_LN2[0], x)
         return shifted, self._fma(whole, -_LN2[1], r)
 
@@ -211,11 +211,8 @@ class Elementary:
 
     def one_plus_exp(self, x: Expr) -> Expr:
         """Returns `1 + e**x`, whose small powers need not be exact."""
-        x = _at_least(_at_most(x, 89.0), -80.0)
         # 2 * e**r times 2**(n - 1), which is a normal number although 2**n may overflow
-        shifted = self._fma(x, _LOG2_E, _ROUND_F32 + 126)
-        whole = shifted - (_ROUND_F32 + 126)
-        r = self._fma(whole, -_LN2[1], self._fma(whole, -_LN2[0], x))
+        shifted, r = self._exp_shifted(_at_least(_at_most(x, 89.0), -80.0), bias=126)
         doubled = _polynomial(r, (2.0, 2.0, *(2 * c for c in _EXP)))
         power = bitcast(bitcast(shifted, i32) << 23, f32)
         return multiply_add(doubled, power, 1.0)

@@ -92,13 +92,10 @@ def _sum_with_one(op: Operation) -> arith.AddfOp | None:
     Returns the addition of one to a function, if nothing else uses its result and the sum is a
     function of its own.
     """
-    uses = list(op.results[0].uses)
-    if type(op) not in _WITH_ONE or len(uses) != 1:
+    added = op.results[0].get_user_of_unique_use()
+    if type(op) not in _WITH_ONE or not isinstance(added, arith.AddfOp):
         return None
-    ((added, index),) = ((use.operation, use.index) for use in uses)
-    if not isinstance(added, arith.AddfOp):
-        return None
-    return added if _number(added.operands[1 - index].owner) == 1.0 else None
+    return added if any(_number(operand.owner) == 1.0 for operand in added.operands) else None
 
 
 def _number(op: Operation | Block) -> float | None:

@@ -39,8 +39,9 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from ..glow_dialects.elements import memref_of, strides_of
 from ..glow_dialects.glow.base import ReadsRowsAnywhere
@@ -106,8 +107,7 @@ def _transpose(program: Program, node: TransposeOp) -> None:
 
 @emits(ConcatOp)
 def _concat(program: Program, node: ConcatOp) -> None:
-    whole = program.allocate(memref_for(node.result), node.result.name_hint)
-    program.set_place(node.result, whole)
+    whole = program.new_place(node.result)
     axis = node.call.int("axis")
     starts = [0] * whole.type.get_num_dims()
     for tensor in node.inputs:
@@ -120,8 +120,7 @@ def _concat(program: Program, node: ConcatOp) -> None:
 
 @emits(PadOp)
 def _pad(program: Program, node: PadOp) -> None:
-    whole = program.allocate(memref_for(node.result), node.result.name_hint)
-    program.set_place(node.result, whole)
+    whole = program.new_place(node.result)
     source = program.place(node.input)
     low, sizes = node.call.ints("low"), source.type.get_shape()
     for starts, extents in borders(low, sizes, whole.type.get_shape()):
@@ -223,16 +222,10 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
     return made
 
 
-def _is_graph(op: Operation) -> bool:
-    """Returns a function with a body that works on tensors."""
-    return (
-        isinstance(op, func.FuncOp)
-        and len(op.body.blocks) == 1
-        and any(
-            isinstance(t, TensorType)
-            for t in (*op.function_type.inputs.data, *op.function_type.outputs.data)
-        )
-    )
+def _is_graph(function: func.FuncOp) -> bool:
+    """Returns whether a function has a body that works on tensors."""
+    types = (*function.function_type.inputs.data, *function.function_type.outputs.data)
+    return len(function.body.blocks) == 1 and any(isinstance(t, TensorType) for t in types)
 
 
 @dataclass(frozen=True)
@@ -245,7 +238,4 @@ class IRGenPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in each(list(op.ops)):
             if isinstance(function, func.FuncOp) and _is_graph(function):
-                made = generate(function)
-                op.body.block.insert_op_before(made, function)
-                function.detach()
-                function.erase()
+                Rewriter.replace_op(function, generate(function))

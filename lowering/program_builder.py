@@ -56,6 +56,12 @@ class Program:
     def set_place(self, tensor: SSAValue, place: BufferView) -> None:
         self._places[tensor] = place
 
+    def new_place(self, tensor: SSAValue) -> BufferView:
+        """Returns a new dense buffer, which is the place of a tensor from now on."""
+        place = self.allocate(memref_for(tensor), tensor.name_hint)
+        self.set_place(tensor, place)
+        return place
+
     def emit(self, op: Operation) -> None:
         self.block.add_op(op)
 
@@ -153,9 +159,5 @@ def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
 def emit_instruction(program: Program, node: Node) -> None:
     """Emits the instruction that is derived from a node, on newly allocated buffers."""
     sources = [program.operand(v) for v in node.operands]
-    dests: list[SSAValue] = []
-    for result in node.results:
-        place = program.allocate(memref_for(result), result.name_hint)
-        program.set_place(result, place)
-        dests.append(program.value(place))
+    dests = [program.new_place(result).buffer for result in node.results]
     program.emit(INSTRUCTIONS[type(node)].on(dests, sources, dict(node.properties)))

@@ -10,7 +10,6 @@ gone afterwards are the features of the CPU.
 
 from __future__ import annotations
 
-import difflib
 import os
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import llvmlite.binding as llvm
 
 from ..errors import CompileError, GlowError
 from ..glow_dialects.machine import MachineDescription
+from ..wording import did_you_mean
 from .host_machine import describe, flattened, host_features, with_host_caches
 
 OTHER_TRIPLES = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
@@ -241,8 +241,7 @@ def _triple_of(cpu: str) -> str:
 def _expect_known(what: str, name: str, names: Sequence[str], triple: str) -> None:
     if not names or name in names:
         return
-    similar = difflib.get_close_matches(name, names, 5)
-    hint = f"; similar: {', '.join(similar)}" if similar else ""
+    hint = did_you_mean(name, names)
     raise GlowError(f"LLVM knows no {what} {name!r} for {triple.split('-')[0]}{hint}")
 
 

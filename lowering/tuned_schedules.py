@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
@@ -36,11 +36,8 @@ class TunedKernel:
     tuned_seconds: float = 0.0
 
 
-@dataclass
-class TunedSchedules:
-    """The content of a file: kernels by their keys (`lowering.kernels.schedule_nests`)."""
-
-    kernels: dict[str, TunedKernel] = field(default_factory=dict)
+TunedSchedules = Mapping[str, TunedKernel]
+"""The content of a file: kernels by their keys (`lowering.kernels.schedule_nests`)."""
 
 
 def load_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedules | None:
@@ -49,7 +46,7 @@ def load_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedu
     another version. Raises GlowError if the file is broken or cannot be read.
     """
     found = read_schedules(path, machine)
-    if isinstance(found, TunedSchedules):
+    if not isinstance(found, str):
         return found
     warnings.warn(
         f"{path} is ignored: {found}; run glow-tune to measure schedules here", stacklevel=2
@@ -66,7 +63,7 @@ def read_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedu
     if (reason := _foreign(header, machine)) is not None:
         return reason
     try:
-        return TunedSchedules({key: _kernel(each) for key, each in kernels.items()})
+        return {key: _kernel(each) for key, each in kernels.items()}
     except (TypeError, AttributeError, KeyError, ValueError):
         raise _broken(path, "a kernel has no table of schedules") from None
 

@@ -112,7 +112,7 @@ def _search(
     Returns the results, each stored in the file at once, and whether the search was interrupted.
     """
     machine = target.describe()
-    known = present_schedules(path, machine).kernels
+    known = present_schedules(path, machine)
     results: list[Result] = []
     interrupted = False
     with _progress(args.seconds) as report:
@@ -226,6 +226,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
         soft_wrap=True,
     )
     if ratio > 1 + _NETWORK_MARGIN:
-        update_schedules(path, {r.job.key: present.kernels.get(r.job.key) for r in better}, machine)
+        update_schedules(path, {r.job.key: present.get(r.job.key) for r in better}, machine)
         console.print("the network is slower with them: the file is as it was before")
     return 0

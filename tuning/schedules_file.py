@@ -28,7 +28,7 @@ def present_schedules(path: Path, machine: MachineDescription) -> TunedSchedules
     broken.
     """
     if not path.exists():
-        return TunedSchedules()
+        return {}
     found = read_schedules(path, machine)
     if isinstance(found, str):
         raise GlowError(f"{path}: {found}; write to another file, or delete this one")
@@ -44,7 +44,7 @@ def update_schedules(
     without any entry there is no file.
     """
     with _locked(path.absolute().parent):
-        known = {**present_schedules(path, machine).kernels, **changed}
+        known = {**present_schedules(path, machine), **changed}
         kernels = {key: asdict(each) for key, each in known.items() if each is not None}
         if not kernels:
             path.unlink(missing_ok=True)

@@ -13,18 +13,14 @@ from ...passes.collector import without_garbage_collection
 from ...passes.visited_operation import each
 
 
-def kernels_of(module: ModuleOp) -> list[KernelOp]:
-    """Returns the kernels of a module."""
-    return [op for op in module.body.block.ops if isinstance(op, KernelOp)]
-
-
 def for_kernels(module: ModuleOp, act: Callable[[KernelOp], None]) -> None:
     """
     Calls a function for each kernel of a module. An error about a kernel becomes a CompileError
     that names the kernel.
     """
     with without_garbage_collection():
-        for kernel in each(kernels_of(module)):
+        kernels = [op for op in module.body.block.ops if isinstance(op, KernelOp)]
+        for kernel in each(kernels):
             try:
                 act(kernel)
             except (ValueError, VerifyException) as error:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from xdsl.dialects import arith, func, llvm, scf
@@ -146,26 +146,24 @@ class _Main:
         shared: bool,
     ):
         self._main = main
-        inputs = [argument_type(a.type) for a in main.body.block.args]
-        types = [MemRefType(i8, [weights]), *inputs, MemRefType(i8, [arena])]
-        self._leading: Sequence[SSAValue] = ()
-        """The number of the thread, and the team, if there are several threads."""
+        given = main.body.block.args
+        leading = ("thread", "team") if shared else ()
+        names = [*leading, "weights", *(a.name_hint for a in given), "arena"]
+        segments = (MemRefType(i8, [weights]), MemRefType(i8, [arena]))
+        types = [segments[0], *(argument_type(a.type) for a in given), segments[1]]
         self._block = Block(arg_types=[*(_LEADING if shared else ()), *types])
+        for argument, name in zip(self._block.args, names, strict=True):
+            argument.name_hint = name
+        self._leading = self._block.args[: len(leading)]
+        """The number of the thread, and the team, if there are several threads."""
         self._hazards = Hazards(any_meet)
         self._arena = arena
         self._scratch = scratch
         self._kernels = kernels
         self._emitter = Emitter(self._block)
-        arguments = list(self._block.args)
-        if shared:
-            self._leading = arguments[:2]
-            self._leading[0].name_hint, self._leading[1].name_hint = "thread", "team"
-        first, *middle, last = arguments[len(self._leading) :]
-        first.name_hint, last.name_hint = "weights", "arena"
-        bound: dict[SSAValue, SSAValue] = dict(zip(main.body.block.args, middle, strict=True))
-        for old, new in bound.items():
-            new.name_hint = old.name_hint
-        self._memory = MainMemory(self._emitter, first, last, bound)
+        first, *middle, last = self._block.args[len(leading) :]
+        views: dict[SSAValue, SSAValue] = dict(zip(given, middle, strict=True))
+        self._memory = MainMemory(self._emitter, first, last, views)
 
     def run(self, block: Block) -> None:
         """Emits the calls of a program."""
@@ -275,22 +273,18 @@ class _Main:
         self._emitter.call(SymbolRefAttr(BARRIER), (team, thread))
 
     def _call(self, op: CallOp, kernel: KernelInterface) -> None:
-        operands = [*self._threading(op, kernel), *(self._memory.view(v) for v in op.operands)]
+        """Emits a call, and a barrier before it if there must be one."""
+        operands: list[SSAValue] = []
+        if kernel.has_thread:
+            self._wait(self._use(op, kernel))
+            if kernel.has_barriers:
+                self._hazards.passed_barrier()
+            operands += self._leading if kernel.has_team else self._leading[:1]
+        operands += [self._memory.view(v) for v in op.operands]
         if kernel.scratch_bytes:
             t = MemRefType(i8, [kernel.scratch_bytes])
             operands.append(self._memory.scratch(self._scratch[op], t))
         self._emitter.call(op.callee, operands)
-
-    def _threading(self, op: CallOp, kernel: KernelInterface) -> Sequence[SSAValue]:
-        """
-        Returns the leading arguments of a call, and emits a barrier before it if there must be one.
-        """
-        if not kernel.has_thread:
-            return ()
-        self._wait(self._use(op, kernel))
-        if kernel.has_barriers:
-            self._hazards.passed_barrier()
-        return self._leading if kernel.has_team else self._leading[:1]
 
     def _use(self, op: CallOp, kernel: KernelInterface) -> MemoryUse[MemoryRegion]:
         reads: list[MemoryRegion] = []
@@ -306,10 +300,8 @@ class _Main:
         self._emitter.finish()
         self._block.add_op(func.ReturnOp())
         types = [a.type for a in self._block.args]
-        attributes = self._main.arg_attrs
-        count = len(self._main.body.block.args)
-        middle = list(attributes) if attributes else [DictionaryAttr({})] * count
         none = DictionaryAttr({})
+        middle = self._main.arg_attrs or [none] * len(self._main.body.block.args)
         new = func.FuncOp(
             "main",
             FunctionType.from_lists(types, []),

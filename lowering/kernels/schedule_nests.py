@@ -51,8 +51,7 @@ class ScheduleNestsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
-        tuned = None if self.schedules is None else load_schedules(self.schedules, machine)
-        known = {} if tuned is None else tuned.kernels
+        known = None if self.schedules is None else load_schedules(self.schedules, machine)
 
         def schedule(kernel: KernelOp) -> None:
             found = known.get(kernel_key(kernel)) if known else None

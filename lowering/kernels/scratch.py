@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp
+from ...passes.instructions.memory_planner import align, gap
 
 ALIGNMENT = 64
 """The alignment of each scratch buffer in bytes."""
@@ -32,17 +33,6 @@ def scratch_places(
         elif isinstance(op, DeallocActivationOp) and isinstance(op.buffer.owner, Operation):
             alive.pop(op.buffer.owner, None)
         elif needs.get(op):
-            places[op] = _lowest_gap(sorted(alive.values()), needs[op])
+            taken = sorted((start, align(end, ALIGNMENT)) for start, end in alive.values())
+            places[op] = gap(taken, needs[op], best=False)
     return places
-
-
-def _lowest_gap(taken: Iterable[tuple[int, int]], size: int) -> int:
-    """
-    Returns the lowest aligned offset of `size` bytes outside of the intervals, which are sorted.
-    """
-    at = 0
-    for start, end in taken:
-        if at + size <= start:
-            break
-        at = max(at, -(-end // ALIGNMENT) * ALIGNMENT)
-    return at

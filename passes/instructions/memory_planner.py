@@ -105,7 +105,7 @@ def _neighbours(lifetimes: Sequence[Lifetime]) -> list[list[int]]:
     return found
 
 
-def _gap(taken: Sequence[tuple[int, int]], size: int, best: bool) -> int:
+def gap(taken: Sequence[tuple[int, int]], size: int, best: bool) -> int:
     """
     Returns the offset of the first gap of at least `size` bytes or, if `best`, of the smallest one.
     """
@@ -135,7 +135,7 @@ def _pack(
         taken = sorted(
             (offsets[j], offsets[j] + sizes[j]) for j in neighbours[i] if offsets[j] >= 0
         )
-        offsets[i] = _gap(taken, sizes[i], best)
+        offsets[i] = gap(taken, sizes[i], best)
         top = max(top, offsets[i] + sizes[i])
     return Plan(tuple(offsets), top)
 
