@@ -62,7 +62,7 @@ def _dots(features: Mapping[str, bool], kinds: Mapping[str, DotKind]) -> tuple[D
 
 def with_host_caches(machine: MachineDescription) -> MachineDescription:
     """Returns the description with the caches of this machine, as far as Linux reports them."""
-    found = _host_caches()
+    found = cache_sizes(_CACHES)
     return replace(
         machine,
         l1_bytes=found.get(1, machine.l1_bytes),
@@ -72,11 +72,7 @@ def with_host_caches(machine: MachineDescription) -> MachineDescription:
 
 
 @cache
-def _host_caches() -> Mapping[int, int]:
-    return cache_sizes(_CACHES)
-
-
-def cache_sizes(folder: Path) -> dict[int, int]:
+def cache_sizes(folder: Path) -> Mapping[int, int]:
     """Returns the bytes of data caches by level, as Linux reports them; empty if it does not."""
     sizes: dict[int, int] = {}
     for index in sorted(folder.glob("index*")):

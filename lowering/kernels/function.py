@@ -110,7 +110,8 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
     scratch_bytes = common_bytes + threads * own_bytes
     leading = [INDEX, llvm.LLVMPointerType()] if shared else []
     types = [argument_type(a.type) for a in kernel.body.block.args]
-    block = Block(arg_types=[*leading, *types, *_bytes(scratch_bytes)])
+    scratch_types = [MemRefType(i8, [scratch_bytes])] if scratch_bytes else []
+    block = Block(arg_types=[*leading, *types, *scratch_types])
     arguments = block.args[len(leading) :]
     emitter = Emitter(block)
     flat: dict[Buffer, SSAValue] = {}
@@ -179,10 +180,6 @@ def argument_type(t: Attribute) -> MemRefType:
     assert isinstance(t, MemRefType)
     strides, offset = significant_strides(t), offset_of(t)
     return strided_memref(memory_type(t.element_type), t.get_shape(), strides, offset)
-
-
-def _bytes(count: int) -> list[Attribute]:
-    return [MemRefType(i8, [count])] if count else []
 
 
 def _finished(

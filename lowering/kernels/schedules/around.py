@@ -100,23 +100,22 @@ ALONE = Around()
 """No loops around a nest."""
 
 
-def loops_around(steps: KernelSteps, machine: MachineDescription) -> Mapping[NestOp, Around]:
-    """Returns, for nests in loops of a kernel, the facts that prefetches depend on."""
+def loops_around(
+    steps: KernelSteps, machine: MachineDescription, block: Block | None = None
+) -> Mapping[NestOp, Around]:
+    """
+    Returns, for nests in loops of a block, by default of the kernel, the facts that prefetches
+    depend on.
+    """
     found: dict[NestOp, Around] = {}
-    _look_around(steps, steps.kernel.body.block, machine, found)
-    return found
-
-
-def _look_around(
-    steps: KernelSteps, block: Block, machine: MachineDescription, found: dict[NestOp, Around]
-) -> None:
-    for op in block.ops:
+    for op in (block or steps.kernel.body.block).ops:
         if isinstance(op, RepeatOp):
-            _look_around(steps, op.body.block, machine, found)
+            found.update(loops_around(steps, machine, op.body.block))
             found.update(_next_panels(steps, op, machine))
         elif isinstance(op, RepeatListedOp):
             nests = (n for n in op.body.block.ops if isinstance(n, NestOp))
             found.update({nest: Around(chosen=True) for nest in nests})
+    return found
 
 
 def _next_panels(

@@ -14,6 +14,15 @@ from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 
 
+def in_equal_blocks(count: int, most: int, granule: int = 1) -> int:
+    """
+    Returns the size of blocks of at most `most` of `count` elements that are about equal. If there
+    are several blocks, it is a multiple of the granule.
+    """
+    blocks = -(-count // most)
+    return count if blocks <= 1 else -(-count // (blocks * granule)) * granule
+
+
 def rows_together(rows: int) -> int:
     """
     Returns how many of `rows` rows are visited at a time by algorithms that make several passes.
@@ -36,8 +45,7 @@ def rows_sorted_together(
     if each < TIMINGS.least_sorted_rows:
         return 1
     most = max(lanes, machine.l1_bytes // 2 // row_bytes)
-    blocks = -(-each // most)
-    return each if blocks == 1 else -(-each // (blocks * lanes)) * lanes
+    return in_equal_blocks(each, most, lanes)
 
 
 def repays_selection(machine: MachineDescription, rows: int, row_bytes: int) -> bool:
@@ -96,18 +104,12 @@ def keys_together(
     most = machine.l1_bytes // 2 // row_bytes
     if is_masked and hides_blocks(keys):
         most = min(most, TIMINGS.masked_keys)
-    return _in_equal_blocks(keys, max(width, most), width)
+    return in_equal_blocks(keys, max(width, most), width)
 
 
 def masked_keys_together(keys: int) -> int:
     """Returns how many of many masked keys are a block that a few rows of a query may leave out."""
-    return _in_equal_blocks(keys, TIMINGS.masked_keys, 1)
-
-
-def _in_equal_blocks(keys: int, most: int, width: int) -> int:
-    """Returns the keys of a block if blocks of at most `most` are about equal."""
-    blocks = -(-keys // most)
-    return keys if blocks <= 1 else -(-keys // (blocks * width)) * width
+    return in_equal_blocks(keys, TIMINGS.masked_keys)
 
 
 def balanced_panel(machine: MachineDescription, lanes: int, columns: int) -> int:
@@ -116,8 +118,7 @@ def balanced_panel(machine: MachineDescription, lanes: int, columns: int) -> int
     the columns of a factor of a product.
     """
     vectors = max(1, -(-columns // lanes))
-    panels = -(-vectors // machine.panel_vectors)
-    return -(-vectors // panels) * lanes
+    return in_equal_blocks(vectors, machine.panel_vectors) * lanes
 
 
 # matrix products
@@ -155,8 +156,7 @@ def rows_of_panels(machine: MachineDescription, rows: int, terms: int) -> int:
     size. The panel is read once for all of them.
     """
     most = max(TIMINGS.finished_rows, machine.l2_bytes // TIMINGS.factor_l2_part // terms)
-    blocks, granule = -(-rows // most), TIMINGS.row_granule
-    return max(1, rows) if blocks <= 1 else -(-rows // (blocks * granule)) * granule
+    return max(1, in_equal_blocks(rows, most, TIMINGS.row_granule))
 
 
 def panels_packed_together(machine: MachineDescription, panels: int, panel_bytes: int) -> int:
@@ -166,8 +166,7 @@ def panels_packed_together(machine: MachineDescription, panels: int, panel_bytes
     """
     near = int(TIMINGS.resident_l2_share * machine.l2_bytes)
     most = max(machine.panel_vectors, near // panel_bytes)
-    blocks = max(1, -(-panels // most))
-    return max(1, -(-panels // blocks))
+    return max(1, in_equal_blocks(panels, most))
 
 
 def finishes_apart(body: Body | None) -> bool:
@@ -221,7 +220,7 @@ def rows_packed_together(
     if not (is_strided or compete) or planes * plane_bytes <= near_bytes(machine):
         return None
     most = max(1, near_bytes(machine) // (planes * row_bytes))
-    return -(-rows // -(-rows // most))
+    return in_equal_blocks(rows, most)
 
 
 def lines_compete(machine: MachineDescription, lines: int, distance: int) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import prod
 
 from ....glow_dialects.costs import permuted_tile
-from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import LanePermutation
 from ....glow_dialects.glow_nest.schedule_verification import within_vectors
@@ -39,13 +39,13 @@ def permuted_product(nest: Nest, machine: MachineDescription) -> Costed | None:
 
 def _is_lanes(nest: Nest, dim: Dim, lanes: int) -> bool:
     assert nest.reduction is not None
-    reads, others = nest.reduction.reads, (*nest.operands, *nest.writes)
-    tables = [t for a in reads if isinstance(t := a.stride(dim), tuple)]
-    plain: list[Access] = [a for a in (*reads, *others) if not isinstance(a.stride(dim), tuple)]
+    strides = [a.stride(dim) for a in nest.reduction.reads]
+    tables = [s for s in strides if isinstance(s, tuple)]
+    plain = [s for s in strides if isinstance(s, int)]
+    stored = [a.stride(dim) for a in (*nest.operands, *nest.writes)]
     return (
         dim.size % lanes == 0
         and bool(tables)
-        and len(tables) + len(plain) == len(reads) + len(others)
-        and all(a.stride(dim) == 1 for a in plain)
+        and all(stride == 1 for stride in (*plain, *stored))
         and all(within_vectors(table, lanes) for table in tables)
     )

@@ -16,7 +16,7 @@ from dataclasses import replace
 from math import prod
 
 from ....glow_dialects.costs import prefetched_bytes
-from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.elements import element_bytes, row_major_strides
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, stride_of
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import (
@@ -156,10 +156,7 @@ def _inner_pixels(roles: Roles, schedule: RegisterTile) -> list[Dim]:
     """
     Returns the dimensions of pixels that meet the filters of a tile of blocks one after the other.
     """
-    if not roles.blocks:
-        return []
-    block = schedule.order.index(roles.blocks[-1])
-    return [d for d in schedule.order[block + 1 :] if d in roles.pixels]
+    return [d for d in roles.inside(schedule.order) if d in roles.pixels]
 
 
 def _spreads(nest: Nest, roles: Roles, schedule: RegisterTile, machine: MachineDescription) -> bool:
@@ -188,10 +185,8 @@ def _next_filters(nest: Nest, roles: Roles, schedule: RegisterTile) -> Lines:
     near when all pixels have met the present ones.
     """
     pixels, panel = _inner_pixels(roles, schedule), _panel(roles, schedule)
-    place = Affine({}, roles.filter.place.constant + panel)
-    for dim in nest.parallel:
-        if dim is not roles.vector:
-            place += Affine({dim: roles.filter.stride(dim)})
+    terms = {d: roles.filter.stride(d) for d in nest.parallel if d is not roles.vector}
+    place = Affine(terms, roles.filter.place.constant + panel)
     reduced, share = nest.reduced, panel
     if schedule.chunks is not None:
         share //= schedule.chunks.number.size
@@ -201,11 +196,10 @@ def _next_filters(nest: Nest, roles: Roles, schedule: RegisterTile) -> Lines:
     most = max((p.tile for p in schedule.parts_of(pixels[-1])), default=1)
     count = prod(p.size for p in pixels)
     step = -(-share * most // (count * prod(d.size for d in reduced)))
-    for position, pixel in enumerate(pixels):
-        inner = prod(d.size for d in pixels[position + 1 :])
+    for pixel, inner in zip(pixels, row_major_strides([d.size for d in pixels]), strict=True):
         place += pixel * (share * inner // count)
-    for position, dim in enumerate(reduced):
-        place += dim * (step * prod(d.size for d in reduced[position + 1 :]))
+    for dim, inner in zip(reduced, row_major_strides([d.size for d in reduced]), strict=True):
+        place += dim * (step * inner)
     line = LINE_BYTES // element_bytes(roles.filter.element)
     return Lines(roles.filter_number, place, -(-step // line), line)
 

@@ -15,7 +15,7 @@ its own code with constant offsets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import inf, prod
@@ -47,6 +47,10 @@ class Roles:
     pixels: tuple[Dim, ...]
     """The parallel dimensions that only the image depends on."""
 
+    def inside(self, order: Sequence[Dim]) -> Sequence[Dim]:
+        """Returns the loops inside that over tiles of blocks; none if there are no blocks."""
+        return order[order.index(self.blocks[-1]) + 1 :] if self.blocks else ()
+
 
 def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
     """
@@ -74,12 +78,9 @@ def balanced(size: int, most: int) -> tuple[LoopPart, ...]:
     """Returns the fewest tiles of at most `most` that cover `size`, as equal as possible."""
     count = -(-size // most)
     small, larger = divmod(size, count)
-    parts = []
-    if larger:
-        parts.append(LoopPart(0, larger * (small + 1), small + 1))
-    if larger < count:
-        parts.append(LoopPart(larger * (small + 1), size, small))
-    return tuple(parts)
+    border = larger * (small + 1)
+    parts = (LoopPart(0, border, small + 1), LoopPart(border, size, small))
+    return tuple(part for part in parts if part.start < part.stop)
 
 
 def flattened(nest: Nest, dims: Sequence[Dim]) -> tuple[Nest, Dim]:
@@ -144,7 +145,7 @@ def tiled(
         order = nest.parallel
         parts[one] = parts.pop(tiling.static[-1])
     elif chunked:
-        nest, chunks = _chunks(nest, roles, parts, order, machine)
+        nest, chunks = _chunks(nest, roles, tiling, machine)
     schedule = RegisterTile(
         order=order,
         reduced=nest.reduced,
@@ -161,38 +162,29 @@ def tiled(
 
 
 def _chunks(
-    nest: Nest,
-    roles: Roles,
-    parts: Mapping[Dim, Sequence[LoopPart]],
-    order: Sequence[Dim],
-    machine: MachineDescription,
+    nest: Nest, roles: Roles, tiling: Tiling, machine: MachineDescription
 ) -> tuple[Nest, Chunks | None]:
     """Returns a nest with chunks of the reduction, if there are any."""
-    size = _chunk_size(nest, roles, parts, order, machine)
+    size = _chunk_size(nest, roles, tiling, machine)
     if size is None:
         return nest, None
     outer, *rest = nest.reduced
     number, place = Dim("chunk", outer.size // size), Dim(outer.name, size)
     change = {outer: number * size + place}
     nest = replace(mapped(nest, lambda at: at.at(change)), reduced=(number, place, *rest))
-    return nest, Chunks(number, order[order.index(roles.blocks[-1]) + 1])
+    return nest, Chunks(number, roles.inside(tiling.order)[0])
 
 
 def _chunk_size(
-    nest: Nest,
-    roles: Roles,
-    parts: Mapping[Dim, Sequence[LoopPart]],
-    order: Sequence[Dim],
-    machine: MachineDescription,
+    nest: Nest, roles: Roles, tiling: Tiling, machine: MachineDescription
 ) -> int | None:
     """
     Returns the size of chunks of the outermost reduced loop whose filters fit into the L1 cache, if
-    many tiles of pixels meet the filters of a tile of blocks and these do not fit.
+    many tiles of pixels, which are no list, meet the filters of a tile of blocks and these do not
+    fit.
     """
-    if not roles.blocks or not roles.pixels or not _writes_sums(nest):
-        return None
-    within = order[order.index(roles.blocks[-1]) + 1 :]
-    if not within or within[0] not in roles.pixels:
+    parts, within = tiling.parts, roles.inside(tiling.order)
+    if tiling.static or not within or within[0] not in roles.pixels or not _writes_sums(nest):
         return None
     if sum(p.tiles for p in parts.get(within[0], ())) < TIMINGS.least_chunk_tiles:
         return None
@@ -291,10 +283,7 @@ def _cost(nest: Nest, roles: Roles, tiling: Tiling, machine: MachineDescription)
     )
     steps = prod(d.size for d in nest.reduced)
     far = _far_reads(nest, roles, steps, machine)
-    is_chunked = (
-        not tiling.static
-        and _chunk_size(nest, roles, tiling.parts, tiling.order, machine) is not None
-    )
+    is_chunked = _chunk_size(nest, roles, tiling, machine) is not None
     if not tiling.static and not is_chunked and prefetches_pixels(nest, roles, machine):
         far *= TIMINGS.prefetched_pixel_share
     if blocks and tiling.order != nest.parallel:
@@ -320,8 +309,8 @@ def _filters_are_near(
     """
     Returns whether the filters that pixels meet stay in the nearest cache until others meet them.
     """
-    order, used = tiling.order, nest.touched_bytes(roles.filter)
-    if not roles.blocks or any(d in roles.pixels for d in order[order.index(roles.blocks[-1]) :]):
+    used = nest.touched_bytes(roles.filter)
+    if not roles.blocks or any(d in roles.pixels for d in roles.inside(tiling.order)):
         blocks = tiling.parts[roles.blocks[-1]][0].tile if roles.blocks else 1
         used = blocks * _filter_bytes(nest, roles) * prod(d.size for d in nest.reduced)
     return used <= TIMINGS.chunk_l1_share * machine.l1_bytes

@@ -17,7 +17,7 @@ from math import inf, prod
 
 from ....glow_dialects.costs import chosen_load, elementwise, lane_sum, reduction_step, vector_load
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.affine import Access, Dim, stride_of
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import (
     Elementwise,
@@ -39,11 +39,8 @@ def choose_schedule(nest: Nest, machine: MachineDescription) -> VectorSchedule:
     """Returns the cheapest schedule of a simplified nest."""
     if nest.reduction is None:
         return _choose_elementwise(nest, machine)
-    return _choose_reduction(nest, machine)
-
-
-def _power_of_two_below(number: int) -> int:
-    return 1 << (number.bit_length() - 1)
+    model = CostModel(nest, machine)
+    return model.schedule(min(model.candidates(), key=model.cost))
 
 
 def widest_lanes(nest: Nest, machine: MachineDescription) -> int:
@@ -57,7 +54,8 @@ def widest_lanes(nest: Nest, machine: MachineDescription) -> int:
 
 
 def _lanes(nest: Nest, dim: Dim, machine: MachineDescription) -> int:
-    return _power_of_two_below(min(dim.size, widest_lanes(nest, machine)))
+    """Returns the lanes of vectors along a loop: a power of two, at most the size of the loop."""
+    return 1 << (min(dim.size, widest_lanes(nest, machine)).bit_length() - 1)
 
 
 def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
@@ -95,10 +93,9 @@ def _choose_transposed(nest: Nest, machine: MachineDescription) -> RegisterTrans
     if lanes < TIMINGS.least_transposed or read.stride(vector) == 0:
         return None
     rest = [d for d in nest.parallel if d not in (vector, turned)]
-    apart = read.stride(vector)
-    assert isinstance(apart, int)
+    apart = stride_of(read, vector) * element_bytes(read.element)
     inner = (turned, vector)
-    if lines_compete(machine, vector.size, apart * element_bytes(read.element)):
+    if lines_compete(machine, vector.size, apart):
         inner = (vector, turned)
     order = (*rest, *inner)
     return RegisterTranspose(order=order, vector=vector, lanes=lanes, turned=turned)
@@ -177,16 +174,6 @@ class Candidate:
     tile: dict[Dim, int]
 
 
-def _choose_reduction(nest: Nest, machine: MachineDescription) -> Reduce:
-    model = CostModel(nest, machine)
-    return model.schedule(min(model.candidates(), key=model.cost))
-
-
-def _reduction_order(nest: Nest, vector: Dim | None) -> tuple[Dim, ...]:
-    rest = tuple(d for d in nest.reduced if d is not vector)
-    return (*rest, vector) if vector in nest.reduced and vector is not None else rest
-
-
 class CostModel:
     """Estimates the cycles of the schedules of one nest."""
 
@@ -196,7 +183,6 @@ class CostModel:
         self.machine = machine
         self.reads = nest.reduction.reads
         self.depends = [{d for d in nest.parallel if a.stride(d) != 0} for a in self.reads]
-        self.points = prod(d.size for d in (*nest.parallel, *nest.reduced))
         self.reduced_size = prod(d.size for d in nest.reduced)
         self.unrolled = nest.tabled
         self.copies = prod(d.size for d in self.unrolled)
@@ -221,7 +207,7 @@ class CostModel:
         window = self._window(best.vector)
         schedule = Reduce(
             order=nest.parallel,
-            reduced=_reduction_order(nest, best.vector),
+            reduced=tuple(sorted(nest.reduced, key=lambda d: d is best.vector)),
             vector=best.vector,
             lanes=best.lanes,
             tile=best.tile,
@@ -247,15 +233,15 @@ class CostModel:
         return self._windows[vector]
 
     def _vectors(self) -> Iterator[Dim]:
-        for dim in (*self.nest.parallel, *self.nest.reduced):
-            # only a contiguous store can leave out lanes that were visited before
-            if self.nest.in_place and any(w.stride(dim) not in (0, 1) for w in self.nest.writes):
-                continue
+        nest = self.nest
+        for dim in (*nest.parallel, *nest.reduced):
             if (
                 dim.size > 1
+                # only a contiguous store can leave out lanes that were visited before
+                and not (nest.in_place and any(w.stride(dim) not in (0, 1) for w in nest.writes))
                 and dim not in self.unrolled
                 and dim not in self.indexing
-                and any(a.stride(dim) in (1, -1, 2, 3, 4) for a in (*self.reads, *self.nest.writes))
+                and any(a.stride(dim) in (1, -1, 2, 3, 4) for a in (*self.reads, *nest.writes))
             ):
                 yield dim
 
@@ -327,10 +313,9 @@ class CostModel:
             step = lanes * candidate.tile.get(vector, 1)
             reduced_steps = self.reduced_size / vector.size * -(-vector.size // step)
             per_tile += points * lane_sum(lanes, self.rows(candidate)[1] > 1)
-        elif vector is None or interleaves(nest, vector):
-            pass
-        elif any(w.stride(vector) != 1 for w in nest.writes):
-            per_tile += points * TIMINGS.stored_lane * lanes
+        elif vector is not None and not interleaves(nest, vector):
+            if any(w.stride(vector) != 1 for w in nest.writes):
+                per_tile += points * TIMINGS.stored_lane * lanes
         return steps / max(1, reduced_steps) * per_tile
 
     def rows(self, candidate: Candidate) -> tuple[Dim | None, int]:
@@ -349,34 +334,28 @@ class CostModel:
                 and whole
                 and lanes >= TIMINGS.least_row_lanes
                 and nest.writes[0].stride(dim) == 1
+                and all(load_cost(a, dim, lanes) == 1.0 for a in nest.operands)
             ):
-                if all(load_cost(a, dim, lanes) == 1.0 for a in nest.operands):
-                    return dim, lanes
+                return dim, lanes
         return None, 1
 
     def _loads(self, candidate: Candidate) -> tuple[float, int]:
         """Returns the loads of a step, and the registers that the loaded vectors need."""
-        loads, registers = 0.0, 0
-        window = self._window(candidate.vector)
-        for access, depends, convert in zip(self.reads, self.depends, self.convert, strict=True):
-            vector = candidate.vector
-            count = prod(
-                n for d, n in candidate.tile.items() if d in depends or access.stride(d) != 0
-            )
-            loaded = count
-            if window is not None:
-                loaded = window.loaded(access, candidate.tile, candidate.lanes)
-            loads += loaded * (load_cost(access, vector, candidate.lanes) + convert)
-            if self.maps and self.chooses:
-                registers += 1
-            elif vector is not None and access.stride(vector) != 0:
-                if self.maps:  # what a map computes from all its vectors is under way at a time
-                    registers += count
-                else:
-                    kept = vectors_kept(count, prod(candidate.tile.values()))
-                    registers = kept if registers == 0 else min(registers, kept)
+        tile, vector, lanes = candidate.tile, candidate.vector, candidate.lanes
+        loads, window = 0.0, self._window(vector)
+        vectors: list[int] = []
+        for access, convert in zip(self.reads, self.convert, strict=True):
+            count = prod(n for d, n in tile.items() if access.stride(d) != 0)
+            loaded = count if window is None else window.loaded(access, tile, lanes)
+            loads += loaded * (load_cost(access, vector, lanes) + convert)
+            if vector is not None and access.stride(vector) != 0:
+                vectors.append(count)
+        points = prod(tile.values())
         if self.maps and self.chooses:
             # the map of a row that an index names computes one vector after the other
-            return loads, registers + 1
-        # a value under way for each accumulator
-        return loads, registers + (prod(candidate.tile.values()) if self.maps else 0)
+            return loads, len(self.reads) + 1
+        if self.maps:
+            # what a map computes from all its vectors is under way at a time, and a value for each
+            # accumulator
+            return loads, sum(vectors) + points
+        return loads, min((vectors_kept(count, points) for count in vectors), default=0)

@@ -11,6 +11,7 @@ from ....glow_dialects.costs import winograd_blocks
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..threads.split import is_balanced
+from .blocking import in_equal_blocks
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def spans(outputs: int, tile: int, most: int) -> list[BlockSpan]:
     size. The last block is a span of its own if it is smaller or has a tile that writes less.
     """
     tiles = -(-outputs // tile)
-    size = -(-tiles // -(-tiles // most))
+    size = in_equal_blocks(tiles, most)
     blocks = -(-tiles // size)
     last = outputs - (tiles - 1) * tile
     rest = tiles - (blocks - 1) * size
