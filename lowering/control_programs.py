@@ -34,20 +34,20 @@ class _Body:
         """Emits a graph on some of the arguments; returns its results."""
         for tensor, argument in zip(graph.args, arguments, strict=True):
             argument.name_hint = tensor.name_hint
-            self.program.set_place(tensor, BufferView(argument, memref_for(tensor)))
+            self.program.places[tensor] = BufferView(argument, memref_for(tensor))
         self.program.emit_graph(graph)
         return yielded(graph)
 
     def write(self, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
         """Copies values into arguments."""
         for argument, value in zip(arguments, values, strict=True):
-            self.program.copy(BufferView(argument, memref_for(value)), self.program.place(value))
+            self.program.copy(BufferView(argument, memref_for(value)), self.program.places[value])
 
     def write_carried(self, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
         """Copies the next carried values over the old ones, which they may be in another order."""
         copies: list[tuple[BufferView, BufferView]] = []
         for argument, value in zip(arguments, values, strict=True):
-            home, place = BufferView(argument, memref_for(value)), self.program.place(value)
+            home, place = BufferView(argument, memref_for(value)), self.program.places[value]
             if place != home:
                 is_old = any(place.buffer is other for other in arguments)
                 copies.append((home, self.program.copied(place, None) if is_old else place))
@@ -79,9 +79,9 @@ def _loop(program: Program, node: LoopOp) -> None:
     groups = {
         "trips": [program.dense(v) for v in trips],
         "reads": [program.dense(v) for v in node.reads],
-        "while": [program.copied(program.place(v), v.name_hint).buffer for v in going],
+        "while": [program.copied(program.places[v], v.name_hint).buffer for v in going],
     }
-    carried = [program.copied(program.place(v), v.name_hint) for v in node.carried]
+    carried = [program.copied(program.places[v], v.name_hint) for v in node.carried]
     stacks = [program.allocate(memref_for(v), v.name_hint) for v in node.stacked]
     if trips or going:
         for value, stack in zip(node.stacked, stacks, strict=True):
@@ -89,7 +89,7 @@ def _loop(program: Program, node: LoopOp) -> None:
             program.fill(stack, FloatAttr(0.0, f64) if number else IntegerAttr(0, i64))
     count, step = (program.allocate(t) for t in (COUNT, STEP))
     for value, place in zip(node.values, [*carried, *stacks, count], strict=True):
-        program.set_place(value, place)
+        program.places[value] = place
     groups |= {
         "count": [count.buffer],
         "step": [step.buffer],

@@ -68,41 +68,41 @@ from .program_builder import BufferView, Program, emit_instruction, emits, failu
 @emits(ConstantOp)
 def _constant(program: Program, node: ConstantOp) -> None:
     result = node.result
-    program.set_place(result, program.weight(node.value, memref_for(result), result.name_hint))
+    program.places[result] = program.weight(node.value, memref_for(result), result.name_hint)
 
 
 @emits(ReshapeOp)
 def _reshape(program: Program, node: ReshapeOp) -> None:
-    source = program.place(node.input)
+    source = program.places[node.input]
     shaped = program.reinterpret(source, memref_for(node.result), node.input.name_hint)
-    program.set_place(node.result, shaped)
+    program.places[node.result] = shaped
 
 
 @emits(BroadcastOp)
 def _broadcast(program: Program, node: BroadcastOp) -> None:
-    source = program.place(node.input)
+    source = program.places[node.input]
     repeated = broadcast_view(source.type, memref_for(node.result).get_shape())
-    program.set_place(node.result, BufferView(source.buffer, repeated))
+    program.places[node.result] = BufferView(source.buffer, repeated)
 
 
 @emits(SliceOp)
 def _slice(program: Program, node: SliceOp) -> None:
-    source = program.place(node.input)
+    source = program.places[node.input]
     call = node.call
     part = slice_view(source.type, call.ints("starts"), call.ints("sizes"), call.ints("strides"))
-    program.set_place(node.result, BufferView(source.buffer, part))
+    program.places[node.result] = BufferView(source.buffer, part)
 
 
 @emits(TransposeOp)
 def _transpose(program: Program, node: TransposeOp) -> None:
-    source, order = program.place(node.input), node.call.ints("permutation")
+    source, order = program.places[node.input], node.call.ints("permutation")
     rank, users = len(order), [use.operation for use in node.result.uses]
     moves_rows = rank and order[-1] == rank - 1 and strides_of(source.type)[-1] == 1
     if not moves_rows or not all(user.has_trait(ReadsRowsAnywhere) for user in users):
         emit_instruction(program, node)
         return
     turned = transposed_view(source.type, order)
-    program.set_place(node.result, BufferView(source.buffer, turned))
+    program.places[node.result] = BufferView(source.buffer, turned)
 
 
 @emits(ConcatOp)
@@ -111,7 +111,7 @@ def _concat(program: Program, node: ConcatOp) -> None:
     axis = node.call.int("axis")
     starts = [0] * whole.type.get_num_dims()
     for tensor in node.inputs:
-        source = program.place(tensor)
+        source = program.places[tensor]
         sizes = source.type.get_shape()
         part = slice_view(whole.type, starts, sizes, [1] * len(sizes))
         program.copy(BufferView(whole.buffer, part), source)
@@ -121,7 +121,7 @@ def _concat(program: Program, node: ConcatOp) -> None:
 @emits(PadOp)
 def _pad(program: Program, node: PadOp) -> None:
     whole = program.new_place(node.result)
-    source = program.place(node.input)
+    source = program.places[node.input]
     low, sizes = node.call.ints("low"), source.type.get_shape()
     for starts, extents in borders(low, sizes, whole.type.get_shape()):
         border = slice_view(whole.type, starts, extents, [1] * len(sizes))
@@ -178,7 +178,7 @@ def _end(program: Program, results: Sequence[SSAValue], places: Mapping[int, Buf
     lies in a state is saved before any state changes.
     """
     buffers = [place.buffer for place in places.values()]
-    found = {o: program.place(tensor) for o, tensor in enumerate(results)}
+    found = {o: program.places[tensor] for o, tensor in enumerate(results)}
     for o in places:
         if found[o].buffer in buffers and found[o] != places[o]:
             saved = program.allocate(memref_for(results[o]), results[o].name_hint)
@@ -201,7 +201,7 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
     program = Program(block)
     for tensor, argument in zip(graph.body.block.args, block.args, strict=False):
         argument.name_hint = tensor.name_hint
-        program.set_place(tensor, BufferView(argument, memref_for(tensor)))
+        program.places[tensor] = BufferView(argument, memref_for(tensor))
     terminator = program.emit_graph(graph.body.block)
     if not isinstance(terminator, func.ReturnOp):
         raise failure(terminator, "expected the function to end with func.return")
@@ -210,7 +210,7 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
     for o, argument in zip(outputs, block.args[count:], strict=True):
         tensor = terminator.operands[o]
         argument.name_hint = tensor.name_hint
-        program.copy(BufferView(argument, memref_for(tensor)), program.place(tensor))
+        program.copy(BufferView(argument, memref_for(tensor)), program.places[tensor])
     places = {o: BufferView(a := block.args[i], memref(a)) for i, o in states.items()}
     _end(program, terminator.operands, places)
     program.emit(func.ReturnOp())

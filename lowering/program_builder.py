@@ -46,20 +46,14 @@ class Program:
 
     def __init__(self, block: Block):
         self.block = block
-        self._places: dict[SSAValue, BufferView] = {}
+        self.places: dict[SSAValue, BufferView] = {}
         self._views: dict[tuple[SSAValue, MemRefType], SSAValue] = {}
         self._weights: dict[tuple[Attribute, MemRefType], SSAValue] = {}
-
-    def place(self, tensor: SSAValue) -> BufferView:
-        return self._places[tensor]
-
-    def set_place(self, tensor: SSAValue, place: BufferView) -> None:
-        self._places[tensor] = place
 
     def new_place(self, tensor: SSAValue) -> BufferView:
         """Returns a new dense buffer, which is the place of a tensor from now on."""
         place = self.allocate(memref_for(tensor), tensor.name_hint)
-        self.set_place(tensor, place)
+        self.places[tensor] = place
         return place
 
     def emit(self, op: Operation) -> None:
@@ -96,12 +90,9 @@ class Program:
             self._views[key] = op.result
         return self._views[key]
 
-    def operand(self, tensor: SSAValue) -> SSAValue:
-        return self.value(self.place(tensor))
-
     def dense(self, tensor: SSAValue) -> SSAValue:
         """Returns a tensor as a memref of dense elements from the beginning of a buffer."""
-        place = self.place(tensor)
+        place = self.places[tensor]
         if is_contiguous(place.type) and offset_of(place.type) == 0:
             return self.value(place)
         return self.copied(place, tensor.name_hint).buffer
@@ -158,6 +149,6 @@ def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
 
 def emit_instruction(program: Program, node: Node) -> None:
     """Emits the instruction that is derived from a node, on newly allocated buffers."""
-    sources = [program.operand(v) for v in node.operands]
+    sources = [program.value(program.places[v]) for v in node.operands]
     dests = [program.new_place(result).buffer for result in node.results]
     program.emit(INSTRUCTIONS[type(node)].on(dests, sources, dict(node.properties)))

@@ -113,8 +113,7 @@ def _foreign(header: Mapping[str, Any], machine: MachineDescription) -> str | No
         return None
     facts: Mapping[str, Any] = wanted["machine"]
     other = found if isinstance(found, dict) else {}
-    names = [n for n in facts if other.get(n) != facts[n]]
-    name = names[0] if names else "machine"
+    name = next((n for n in facts if other.get(n) != facts[n]), "machine")
     return f"it is for another machine ({name} {other.get(name)}, here {facts.get(name)})"
 
 

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from ...glow_dialects.glow_nest.attributes import SplitAttr
 from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
-from ...glow_dialects.glow_nest.nest import Nest, Repeat
+from ...glow_dialects.glow_nest.nest import Nest, Repeat, Step
 from ...glow_dialects.glow_nest.ops import NestOp, StepOp
 from ...glow_dialects.glow_nest.schedule import Split
 from ...glow_dialects.glow_nest.steps import KernelSteps
@@ -90,7 +90,7 @@ class _Divider:
                     op.split = SplitAttr(split)
             elif isinstance(op, StepOp) and step is not None:
                 # thread 0 does all of a step whose length is not known at compile time
-                self._meet(op, list(nests_of([step])), alone=True)
+                self._meet(op, [step], alone=True)
             elif isinstance(op, RepeatOp) and isinstance(step, Repeat) and op.count:
                 self._repeat(op, step)
 
@@ -106,14 +106,14 @@ class _Divider:
     def _repeat(self, op: RepeatOp, step: Repeat) -> None:
         if step in self.loops:
             divided = self.loops[step]
-            self._meet(op, list(nests_of(divided.body)), alone=False, private=divided.private)
+            self._meet(op, divided.body, alone=False, private=divided.private)
             op.divided = IntegerAttr(len(divided.loops), i64)
             op.operands = [self.scratch[b] for b in divided.private]
             return
         ahead = list(self._ahead(op.body.block, step.dim))
         if all(use.alone for use in ahead):
             # what it waits for is before the loop, so it waits once and not in each iteration
-            self._meet(op, list(nests_of([step])), alone=True)
+            self._meet(op, [step], alone=True)
             return
         if op.count > 1:
             # a thread may be an iteration ahead of others
@@ -134,9 +134,10 @@ class _Divider:
                     yield MemoryUse(reads_of(nest), nest.writes, not divided, loop)
 
     def _meet(
-        self, op: Operation, nests: Sequence[Nest], alone: bool, private: Sequence[Buffer] = ()
+        self, op: Operation, steps: Sequence[Step], alone: bool, private: Sequence[Buffer] = ()
     ) -> None:
-        """Adds a barrier if an operation needs one; its nests then count as begun."""
+        """Adds a barrier if an operation needs one; its steps then count as begun."""
+        nests = list(nests_of(steps))
         reads = [a for n in nests for a in reads_of(n) if a.buffer not in private]
         writes = [a for n in nests for a in n.writes if a.buffer not in private]
         if self.hazards.need_barrier(MemoryUse(reads, writes, alone)):

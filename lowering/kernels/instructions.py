@@ -119,10 +119,9 @@ class Computation:
     @property
     def keeps_limits(self) -> bool:
         """Whether the algorithm gives limits to its loops over scratch."""
-        op = self.op
-        if not isinstance(op, OperatorInstruction) or issubclass(op.OPERATOR, DataParallel):
+        if not isinstance(self.op, OperatorInstruction):
             return False
-        found = kernel_of(op.OPERATOR)
+        found = kernel_of(self.op.OPERATOR)
         return found is not None and found.keeps_limits
 
     def kernel(self, views: Sequence[View], machine: MachineDescription, threads: int) -> Kernel:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from math import prod
+from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import MemRefType
@@ -19,6 +18,7 @@ from ...glow_dialects.elements import (
     memref_type,
     offset_of,
     strided_memref,
+    type_bytes,
 )
 from ...glow_dialects.glow_inst.instruction import buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
@@ -72,9 +72,8 @@ class MainMemory:
         buffer = buffer_of(operand).owner
         assert isinstance(buffer, AllocActivationOp)
         assert buffer.offset is not None
-        row = prod(t.get_shape()) * element_bytes(t.element_type)
         emitter = self.emitter
-        distance = emitter.binary(arith.MuliOp, step, emitter.index(row))
+        distance = emitter.binary(arith.MuliOp, step, emitter.index(type_bytes(t)))
         first = emitter.index(buffer.offset.value.data)
         shift = emitter.binary(arith.AddiOp, distance, first)
         return emitter.op(memref.ViewOp, (self.arena, shift), t)
@@ -102,12 +101,15 @@ class MainMemory:
         Returns the bytes that a step may touch, of a buffer or of the operand that an argument of a
         body is; none of weights, which never change.
         """
-        buffer = buffer_of(value)
-        if buffer not in self.operands:
-            return _regions(value)
+        buffer, view = buffer_of(value), value
         while buffer in self.operands:
-            buffer = buffer_of(self.operands[buffer])
-        return [replace(found, view=None) for found in _regions(buffer)]
+            buffer, view = buffer_of(self.operands[buffer]), None
+        if isinstance(buffer, BlockArgument):
+            return [Region(buffer, 0, 1, view)]
+        if not isinstance(buffer.owner, AllocActivationOp) or buffer.owner.offset is None:
+            return []
+        start = buffer.owner.offset.value.data
+        return [Region(ARENA, start, start + type_bytes(buffer.owner.result.type), view)]
 
     def view(self, value: SSAValue) -> SSAValue:
         """Returns the memref of a buffer or view."""
@@ -145,17 +147,3 @@ class MainMemory:
             shift = self.emitter.index(at)
             self.places[key] = self.emitter.op(memref.ViewOp, (segment, shift), t)
         return self.places[key]
-
-
-def _regions(value: SSAValue) -> list[Region]:
-    """Returns the bytes of a buffer that a kernel may touch; none of weights."""
-    buffer = buffer_of(value)
-    if isinstance(buffer, BlockArgument):
-        return [Region(buffer, 0, 1, value)]
-    if not isinstance(buffer.owner, AllocActivationOp) or buffer.owner.offset is None:
-        return []
-    t = buffer.type
-    assert isinstance(t, MemRefType)
-    start = buffer.owner.offset.value.data
-    end = start + extent(t) * element_bytes(t.element_type)
-    return [Region(ARENA, start, end, value)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from ...glow_dialects.elements import type_bytes
@@ -27,7 +26,6 @@ def scratch_places(
     places: dict[Operation, int] = {}
     for op in program:
         if isinstance(op, AllocActivationOp) and op.offset is not None:
-            assert isinstance(op.result.type, MemRefType)
             start = op.offset.value.data
             alive[op] = (start, start + type_bytes(op.result.type))
         elif isinstance(op, DeallocActivationOp) and isinstance(op.buffer.owner, Operation):

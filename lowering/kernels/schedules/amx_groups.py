@@ -120,27 +120,28 @@ def stores_directly(nest: Nest, plan: TilePlan) -> bool:
 
 def finished(nest: Nest, schedule: AmxTile, machine: MachineDescription) -> AmxTile:
     """Returns a schedule with the best schedules for what is done with results."""
-    plan, finish = TilePlan.of(nest, schedule), []
+    nests = _finishing_nests(nest, TilePlan.of(nest, schedule))
+    finish = tuple(Finish(n.parallel, choose_schedule(n, machine)) for n in nests)
+    return replace(schedule, finish=finish)
+
+
+def _finishing_nests(nest: Nest, plan: TilePlan) -> list[Nest]:
+    """Returns what is done with the results of each group; none if tiles are stored directly."""
+    if stores_directly(nest, plan):
+        return []
     sums = sums_of(nest, plan)
-    if not stores_directly(nest, plan):
-        for kind in groups_of(plan)[1]:
-            inner = kind.finishing(nest, sums)
-            finish.append(Finish(inner.parallel, choose_schedule(inner, machine)))
-    return replace(schedule, finish=tuple(finish))
+    return [kind.finishing(nest, sums) for kind in groups_of(plan)[1]]
 
 
 def verify_finish(nest: Nest, schedule: AmxTile) -> None:
     """Raises VerifyException unless each group has a schedule for what is done with its results."""
-    plan = TilePlan.of(nest, schedule)
-    if stores_directly(nest, plan):
-        return
-    if len(schedule.finish) != len(plan.groups):
+    nests, found = _finishing_nests(nest, TilePlan.of(nest, schedule)), schedule.finish
+    if nests and len(found) != len(nests):
         raise VerifyException(
-            f"expected finish for each of {len(plan.groups)} groups, found {len(schedule.finish)}"
+            f"expected finish for each of {len(nests)} groups, found {len(found)}"
         )
-    sums = sums_of(nest, plan)
-    for kind, finish in zip(groups_of(plan)[1], schedule.finish, strict=True):
-        bound_finish(kind.finishing(nest, sums), finish)
+    for inner, finish in zip(nests, found, strict=False):
+        bound_finish(inner, finish)
 
 
 def bound_finish(nest: Nest, finish: Finish) -> VectorSchedule:
