@@ -107,17 +107,13 @@ def _sanitize_kernel(kernel: func.FuncOp, accesses: list[DictionaryAttr]) -> Non
         base = _root(_base(op))
         about: dict[str, Attribute] = {
             "kernel": kernel.sym_name,
-            "kind": StringAttr("store" if _is_store(op) else "load"),
+            "kind": StringAttr("load" if op.results else "store"),
         }
         if isinstance(base, BlockArgument):
             about["operand"] = IntegerAttr(base.index, i64)
         accesses.append(DictionaryAttr(about))
         _guard(emitter, op, record, number)
     emitter.finish()
-
-
-def _is_store(op: Operation) -> bool:
-    return isinstance(op, memref.StoreOp | vector.StoreOp | vector.MaskedStoreOp)
 
 
 def _base(op: _Access) -> SSAValue:

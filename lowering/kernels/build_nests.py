@@ -29,7 +29,7 @@ from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.instructions.program import in_order
 from ...passes.levels import PLANNED
 from ...passes.visited_operation import each
-from .instructions import Computation, Parameter, Signature
+from .instructions import Computation, Parameter
 from .kernel_errors import expect_threads
 from .main import main_of, planned_size
 from .row_limits import NO_ROWS, Pitches, ProgramRows, limited_kernel
@@ -83,14 +83,14 @@ def build_nests(module: ModuleOp, machine: MachineDescription, threads: int = 1)
 
 @dataclass
 class _Kernels:
-    """The kernels of a program so far."""
+    """The kernels of a program so far, by name."""
 
     machine: MachineDescription
     threads: int
     rows: ProgramRows | None
     """The rows of its buffers, if it takes their number."""
-    kernels: dict[Signature, KernelOp] = field(default_factory=dict)
-    written: dict[Signature, Mapping[int, Pitches]] = field(default_factory=dict)
+    kernels: dict[str, KernelOp] = field(default_factory=dict)
+    written: dict[str, Mapping[int, Pitches]] = field(default_factory=dict)
     """The pitches of the rows that each kernel writes, by the number of the parameter."""
 
     def call(self, op: Instruction) -> CallOp:
@@ -101,43 +101,42 @@ class _Kernels:
             for q, v in op.qualified_operands()
         ]
         computation = Computation.of(op)
-        signature = computation.signature(parameters, self.machine, self.threads)
-        if signature not in self.kernels:
-            self._add(signature, computation, parameters)
+        name = computation.kernel_name(parameters, self.machine, self.threads)
+        if name not in self.kernels:
+            self._add(name, computation, parameters)
         if rows is not None:
-            rows.wrote(op, self.written[signature])
+            rows.wrote(op, self.written[name])
         operands, qualifiers = list(op.operands), list(op.qualifiers())
-        if rows is not None and self.kernels[signature].rows is not None:
+        if rows is not None and self.kernels[name].rows is not None:
             operands.append(rows.count)
             qualifiers.append(Qualifier.IN)
-        return CallOp(signature.name, operands, qualifiers)
+        return CallOp(name, operands, qualifiers)
 
-    def _add(
-        self, signature: Signature, computation: Computation, parameters: Sequence[Parameter]
-    ) -> None:
+    def _add(self, name: str, computation: Computation, parameters: Sequence[Parameter]) -> None:
         """Adds the kernel of a computation, on memory as the parameters describe it."""
         views = [p.view(i) for i, p in enumerate(parameters)]
         described = computation.kernel(views, self.machine, self.threads)
-        made, types = described.steps, [p.type for p in parameters]
-        is_limited = False
+        made, is_limited = described.steps, False
         if self.rows is not None:
             pitches = [p.rows.pitches for p in parameters]
             keeps = computation.keeps_limits
             found = limited_kernel(made, views, pitches, self.rows.most, keeps)
             made, is_limited = found.steps, found.is_limited
-            self.written[signature] = found.pitches
-        kernel = KernelOp(signature.name, [*types, *([_NUMBER] if is_limited else ())])
+            self.written[name] = found.pitches
+        types, hints = [p.type for p in parameters], [p.qualifier.value for p in parameters]
         if is_limited:
-            kernel.rows = UnitAttr()
-            kernel.body.block.args[-1].name_hint = "rows"
-        arguments = kernel.body.block.args[: len(parameters)]
-        for argument, parameter in zip(arguments, parameters, strict=True):
-            argument.name_hint = parameter.qualifier.value
-        steps = KernelSteps(kernel, {a: v.buffer for a, v in zip(arguments, views, strict=True)})
+            types.append(_NUMBER)
+            hints.append("rows")
+        kernel = KernelOp(name, types)
+        kernel.rows = UnitAttr() if is_limited else None
+        arguments = kernel.body.block.args
+        for argument, hint in zip(arguments, hints, strict=True):
+            argument.name_hint = hint
+        steps = KernelSteps(kernel, {a: v.buffer for a, v in zip(arguments, views, strict=False)})
         for buffer in described.scratch_buffers:
             steps.add_scratch(buffer)
         steps.write(made, InsertPoint.at_end(kernel.body.block))
-        self.kernels[signature] = kernel
+        self.kernels[name] = kernel
 
 
 _NUMBER = MemRefType(i64, [])

@@ -1,4 +1,4 @@
-"""The facts about an instruction that its kernel needs: its parameters, signature and algorithm."""
+"""The facts about an instruction that its kernel needs: its parameters, name and algorithm."""
 
 from __future__ import annotations
 
@@ -67,19 +67,6 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Signature:
-    """The facts that distinguish a kernel from others; equal text means an equal kernel."""
-
-    stem: str
-    text: str
-
-    @property
-    def name(self) -> str:
-        digest = hashlib.sha256(self.text.encode()).hexdigest()
-        return f"k_{self.stem}_{digest[:_HASH_DIGITS]}"
-
-
-@dataclass(frozen=True)
 class Computation:
     """
     The computation of an instruction on stored numbers. Scales and zero points are numbers in its
@@ -99,10 +86,13 @@ class Computation:
         formula = formula_of(op)
         return Computation(op, None if formula is None else formula.body)
 
-    def signature(
+    def kernel_name(
         self, parameters: Sequence[Parameter], machine: MachineDescription, threads: int
-    ) -> Signature:
-        """Returns the facts that distinguish the kernel, whose memory `parameters` describe."""
+    ) -> str:
+        """
+        Returns the name of the kernel, whose memory `parameters` describe, with a hash of the facts
+        that distinguish it from others.
+        """
         # all properties count: the offsets of memory planning are not on instructions
         properties = {**self.op.properties, **self.op.attributes}
         listed = ", ".join(f"{name} = {properties[name]}" for name in sorted(properties))
@@ -114,7 +104,8 @@ class Computation:
         stem = self.op.name.removeprefix("glow_inst.")
         further = [f"threads = {threads}"] if threads > 1 else []
         identity = machine.kernel_identity()
-        return Signature(stem, "\n".join((stem, listed, memory, body, identity, *further)))
+        text = "\n".join((stem, listed, memory, body, identity, *further))
+        return f"k_{stem}_{hashlib.sha256(text.encode()).hexdigest()[:_HASH_DIGITS]}"
 
     @property
     def keeps_limits(self) -> bool:

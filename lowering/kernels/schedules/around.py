@@ -85,10 +85,6 @@ class Around:
     chosen: bool = False
     """Whether a list chooses what it reads."""
 
-    def lines(self, schedule: Reducing) -> Lines | None:
-        """Returns what each step prefetches of what follows."""
-        return None if self.next_panel is None else self.next_panel.lines(schedule)
-
     def on(self, change: Mapping[Dim, Dim]) -> Around:
         """Returns the same for a nest with other loops."""
         if not change or self.next_panel is None:

@@ -40,20 +40,17 @@ def with_prefetches(
     nest: Nest, schedule: Schedule, machine: MachineDescription, around: Around = ALONE
 ) -> Schedule:
     """Returns the schedule of a nest, with what is prefetched."""
+    if isinstance(schedule, Reducing):
+        panel = around.next_panel
+        lines = None if panel is None else panel.lines(schedule)
+        schedule = replace(schedule, prefetch_lines=lines)
     match schedule:
         case RegisterTile():
-            return _of_register_tile(nest, schedule, machine, around.lines(schedule))
+            return _of_register_tile(nest, schedule, machine)
         case Reduce():
             distance = stream_distances(nest, schedule, machine)
             steps = _steps_ahead(nest, schedule, machine)
-            return replace(
-                schedule,
-                prefetch_distance=distance,
-                prefetch_steps=steps,
-                prefetch_lines=around.lines(schedule),
-            )
-        case Reducing():
-            return replace(schedule, prefetch_lines=around.lines(schedule))
+            return replace(schedule, prefetch_distance=distance, prefetch_steps=steps)
         case AmxTile():
             return _of_amx_tile(nest, schedule)
         case Elementwise() if around.chosen:
@@ -102,11 +99,12 @@ def _steps_ahead(nest: Nest, schedule: Reduce, machine: MachineDescription) -> M
 
 
 def _of_register_tile(
-    nest: Nest, schedule: RegisterTile, machine: MachineDescription, next_panel: Lines | None
+    nest: Nest, schedule: RegisterTile, machine: MachineDescription
 ) -> RegisterTile:
+    """Returns the schedule with prefetches beside those of the next panel."""
     roles = roles_of(nest, machine)
     assert roles is not None
-    lines, far = next_panel, prefetched_bytes(machine)
+    lines, far = schedule.prefetch_lines, prefetched_bytes(machine)
     if _spreads(nest, roles, schedule, machine):
         lines = _next_filters(nest, roles, schedule)
     number, distance, next_tile = roles.filter_number, {}, {}
