@@ -34,25 +34,9 @@ class _Body:
         """Emits a graph on some of the arguments; returns its results."""
         for tensor, argument in zip(graph.args, arguments, strict=True):
             argument.name_hint = tensor.name_hint
-            self.program.places[tensor] = BufferView(argument, memref_for(tensor))
+            self.program.places[tensor] = BufferView.whole(argument)
         self.program.emit_graph(graph)
         return yielded(graph)
-
-    def write(self, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
-        """Copies values into arguments."""
-        for argument, value in zip(arguments, values, strict=True):
-            self.program.copy(BufferView(argument, memref_for(value)), self.program.places[value])
-
-    def write_carried(self, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
-        """Copies the next carried values over the old ones, which they may be in another order."""
-        copies: list[tuple[BufferView, BufferView]] = []
-        for argument, value in zip(arguments, values, strict=True):
-            home, place = BufferView(argument, memref_for(value)), self.program.places[value]
-            if place != home:
-                is_old = any(place.buffer is other for other in arguments)
-                copies.append((home, self.program.copied(place, None) if is_old else place))
-        for home, place in copies:
-            self.program.copy(home, place)
 
     def finish(self) -> Region:
         self.program.emit(YieldOp())
@@ -68,7 +52,7 @@ def _if(program: Program, node: IfOp) -> None:
     for graph in node.bodies():
         body = _Body([*node.values, *node.reads])
         arguments = body.block.args
-        body.write(arguments[: len(outs)], body.run(graph, arguments[len(outs) :]))
+        body.program.write(arguments[: len(outs)], body.run(graph, arguments[len(outs) :]))
         bodies.append(body.finish())
     program.emit(IfInstruction(condition, outs, ins, bodies))
 
@@ -115,6 +99,7 @@ def _loop_body(node: LoopOp) -> Region:
     third = second + len(rows)
     old = arguments[first:second]
     body.run(graph, [arguments[0], *old, *arguments[third:]])
-    body.write([*arguments[1:first], *arguments[second:third]], [*results[:conditions], *rows])
-    body.write_carried(old, results[conditions : conditions + carried])
+    written = [*arguments[1:first], *arguments[second:third]]
+    body.program.write(written, [*results[:conditions], *rows])
+    body.program.write(old, results[conditions : conditions + carried])
     return body.finish()

@@ -39,7 +39,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -58,7 +58,7 @@ from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, RESULT
 from ..glow_dialects.views import borders, broadcast_view, slice_view, transposed_view
 from ..passes.graph.rewriting import expect_static
 from ..passes.graph.states import states_of
-from ..passes.instructions.program import memref, tidy
+from ..passes.instructions.program import tidy
 from ..passes.levels import GRAPH
 from ..passes.visited_operation import each
 from . import control_programs as _control_programs  # noqa: F401  (branches and loops)
@@ -172,23 +172,6 @@ def _signature(
     return types, ArrayAttr(attributes)
 
 
-def _end(program: Program, results: Sequence[SSAValue], places: Mapping[int, BufferView]) -> None:
-    """
-    Copies results to the arguments that hold them, first those that are not states. A result that
-    lies in a state is saved before any state changes.
-    """
-    buffers = [place.buffer for place in places.values()]
-    found = {o: program.places[tensor] for o, tensor in enumerate(results)}
-    for o in places:
-        if found[o].buffer in buffers and found[o] != places[o]:
-            saved = program.allocate(memref_for(results[o]), results[o].name_hint)
-            program.copy(saved, found[o])
-            found[o] = saved
-    for o, place in places.items():
-        if found[o] != place:
-            program.copy(place, found[o])
-
-
 def generate(graph: func.FuncOp) -> func.FuncOp:
     """
     Returns the instruction program of a function over tensors, under the same name.
@@ -201,18 +184,18 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
     program = Program(block)
     for tensor, argument in zip(graph.body.block.args, block.args, strict=False):
         argument.name_hint = tensor.name_hint
-        program.places[tensor] = BufferView(argument, memref_for(tensor))
+        program.places[tensor] = BufferView.whole(argument)
     terminator = program.emit_graph(graph.body.block)
     if not isinstance(terminator, func.ReturnOp):
         raise failure(terminator, "expected the function to end with func.return")
     count = len(graph.body.block.args)
-    outputs = [o for o in range(len(terminator.operands)) if o not in states.values()]
-    for o, argument in zip(outputs, block.args[count:], strict=True):
-        tensor = terminator.operands[o]
+    results = terminator.operands
+    outputs = [tensor for o, tensor in enumerate(results) if o not in states.values()]
+    arguments = block.args[count:]
+    for argument, tensor in zip(arguments, outputs, strict=True):
         argument.name_hint = tensor.name_hint
-        program.copy(BufferView(argument, memref_for(tensor)), program.places[tensor])
-    places = {o: BufferView(a := block.args[i], memref(a)) for i, o in states.items()}
-    _end(program, terminator.operands, places)
+    program.write(arguments, outputs)
+    program.write([block.args[i] for i in states], [results[o] for o in states.values()])
     program.emit(func.ReturnOp())
     tidy(block)
     made = func.FuncOp(

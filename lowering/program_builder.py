@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from ..glow_dialects.glow_inst import INSTRUCTIONS
 from ..glow_dialects.glow_inst.memory import AllocActivationOp, TensorViewOp, WeightOp
 from ..glow_dialects.glow_inst.stacked import CopyOp
 from ..glow_dialects.views import view_through
+from ..passes.instructions.program import memref
 from ..passes.visited_operation import each
 from ..table import Table
 
@@ -39,6 +40,10 @@ class BufferView:
 
     buffer: SSAValue
     type: MemRefType
+
+    @staticmethod
+    def whole(buffer: SSAValue) -> BufferView:
+        return BufferView(buffer, memref(buffer))
 
 
 class Program:
@@ -109,6 +114,20 @@ class Program:
 
     def copy(self, dest: BufferView, source: BufferView) -> None:
         self.emit(CopyOp(self.value(dest), self.value(source)))
+
+    def write(self, buffers: Sequence[SSAValue], tensors: Sequence[SSAValue]) -> None:
+        """
+        Copies each tensor to a whole buffer, unless it is there. A tensor that lies in another of
+        the buffers is saved before any of them changes.
+        """
+        copies: list[tuple[BufferView, BufferView]] = []
+        for home, tensor in zip(map(BufferView.whole, buffers), tensors, strict=True):
+            place = self.places[tensor]
+            if place != home:
+                is_old = place.buffer in buffers
+                copies.append((home, self.copied(place, tensor.name_hint) if is_old else place))
+        for home, place in copies:
+            self.copy(home, place)
 
     def reinterpret(self, place: BufferView, t: MemRefType, hint: str | None) -> BufferView:
         """

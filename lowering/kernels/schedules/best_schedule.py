@@ -25,8 +25,7 @@ def best_schedule(
     nest: Nest, machine: MachineDescription, around: Around = ALONE
 ) -> tuple[Nest, Schedule]:
     """Returns a simplified nest, perhaps with other loops, and its best schedule."""
-    nest, schedule = _cheapest(nest, machine, (amx_product, *_FOR_VECTORS))
-    return completed(nest, schedule, machine, around)
+    return completed(*_cheapest(nest, machine, (amx_product, *_FOR_VECTORS)), machine, around)
 
 
 def completed(
