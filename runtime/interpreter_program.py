@@ -198,14 +198,12 @@ def _run_kernel(op: CallOp, memory: _Memory) -> None:
     arrays: dict[Buffer, tuple[np.ndarray, int]] = {}
     for argument, value in zip(kernel.body.block.args, op.arguments, strict=True):
         buffer = steps.buffer(argument)
-        if buffer is not None:
-            start = offset_of(_memref(value)) - offset_of(_memref(argument))
-            arrays[buffer] = (memory.buffers[buffer_of(value)], start)
+        start = offset_of(_memref(value)) - offset_of(_memref(argument))
+        arrays[buffer] = (memory.buffers[buffer_of(value)], start)
     for scratch in steps.scratch():
         buffer = steps.buffer(scratch.result)
-        if buffer is not None:
-            raw = _garbage(type_bytes(scratch.result.type))  # pyright: ignore
-            arrays[buffer] = (raw.view(numpy_dtype(buffer.element)), 0)
+        raw = _garbage(type_bytes(scratch.result.type))  # pyright: ignore
+        arrays[buffer] = (raw.view(numpy_dtype(buffer.element)), 0)
     rows = None
     if kernel.rows is not None:
         rows = int(memory.buffers[buffer_of(op.arguments[-1])][0])

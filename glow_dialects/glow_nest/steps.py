@@ -18,6 +18,7 @@ from .affine import Buffer, Dim
 from .attributes import ContentAttr
 from .content import Content, Leaf, with_unique_names
 from .kernel import INDEX, KernelOp, RepeatOp, ScratchOp
+from .memory import buffer_for
 from .nest import Nest, Repeat, RepeatListed, Step
 from .ops import ListNonzerosOp, NestOp, RepeatListedOp, StepOp, loop_limit, loop_size, step_op
 from .text import Operand
@@ -75,10 +76,14 @@ class KernelSteps:
         assert isinstance(nest, Nest)
         return nest
 
-    def buffer(self, value: SSAValue) -> Buffer | None:
-        """Returns the buffer of a memref; None if nothing accesses it."""
+    def buffer(self, value: SSAValue) -> Buffer:
+        """Returns the buffer of a memref, a new one if no step that was read accesses it."""
         found = self._stands.get(value)
-        return found if isinstance(found, Buffer) else None
+        if found is None:
+            found = buffer_for(value)
+            self.add(found, value)
+        assert isinstance(found, Buffer)
+        return found
 
     def variable(self, argument: BlockArgument) -> Dim:
         """Returns the loop variable of a repeated step."""

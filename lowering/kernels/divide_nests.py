@@ -76,7 +76,7 @@ class _Divider:
     steps: KernelSteps
     threads: int
     loops: Mapping[Repeat, Divided]
-    scratch: Mapping[Buffer | None, SSAValue]
+    scratch: Mapping[Buffer, SSAValue]
     hazards: Hazards[Access] = field(default_factory=lambda: Hazards(may_meet))
 
     def run(self, block: Block) -> None:

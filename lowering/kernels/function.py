@@ -25,7 +25,6 @@ from xdsl.utils.exceptions import VerifyException
 from ...glow_dialects.elements import element_bytes, offset_of, strided_memref, strides_of
 from ...glow_dialects.glow_nest.affine import Buffer
 from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
-from ...glow_dialects.glow_nest.memory import buffer_for
 from ...glow_dialects.glow_nest.nest import Repeat
 from ...glow_dialects.glow_nest.ops import NestOp
 from ...glow_dialects.glow_nest.schedule_verification import verify_registers, verify_schedule
@@ -102,10 +101,8 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
     divided = _divided(kernel, steps)
     private = {b: None for d in divided.values() for b in d.private}
     common = buffers_outside(tree, divided)
-    scratch = [(op, steps.buffer(op.result)) for op in steps.scratch()]
-    places, common_bytes = _packed(
-        [b or buffer_for(op.result) for op, b in scratch if not shared or b in common]
-    )
+    scratch = [steps.buffer(op.result) for op in steps.scratch()]
+    places, common_bytes = _packed([b for b in scratch if not shared or b in common])
     own_places, own_bytes = _packed(list(private))
     scratch_bytes = common_bytes + threads * own_bytes
     leading = [INDEX, llvm.LLVMPointerType()] if shared else []
@@ -117,9 +114,6 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
     flat: dict[Buffer, SSAValue] = {}
     for own, argument in zip(kernel.body.block.args, arguments, strict=False):
         buffer = steps.buffer(own)
-        if buffer is None:
-            buffer = buffer_for(own)
-            steps.add(buffer, own)
         t = flat_type(buffer.element, buffer.low, buffer.high)
         flat[buffer] = reinterpreted(emitter, argument, t)
     for buffer, place in places.items():
@@ -136,10 +130,7 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
     code = StepGenerator(steps, FlatBuffers(emitter, flat), machine, sharing, private_flat)
     count = RowCount()
     if kernel.rows is not None:
-        last = kernel.body.block.args[-1]
-        buffer = steps.buffer(last)
-        assert buffer is not None
-        memory = flat[buffer]
+        memory = flat[steps.buffer(kernel.body.block.args[-1])]
         number = emitter.load(memory, emitter.index(0), i64, 1)
         count = RowCount(emitter.cast("index_cast", number, INDEX))
     code.block(kernel.body.block, Bound(count=count))
@@ -169,7 +160,7 @@ def _divided(kernel: KernelOp, steps: KernelSteps) -> dict[Repeat, Divided]:
     for op in kernel.walk():
         if isinstance(op, RepeatOp) and op.divided is not None:
             loops = tuple(steps.step_of[o] for o in op.divided_loops)
-            private = tuple(b for v in op.private if (b := steps.buffer(v)))
+            private = tuple(map(steps.buffer, op.private))
             assert all(isinstance(loop, Repeat) for loop in loops)
             found[loops[0]] = Divided(loops, private)  # pyright: ignore
     return found
