@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from functools import cache
 
 from ...glow_dialects.claims import Claim
-from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call
 from ...glow_dialects.operators import OPERATORS
 from . import algorithms as _algorithms  # noqa: F401  (fills the registry)
-from .registry import algorithm_of, implements, runs_on
+from .registry import has_kernel, implements, runs_on
 
 
 @cache
@@ -24,9 +23,4 @@ def kernel_claims(machine: MachineDescription) -> Sequence[Claim]:
     def computes(call: Call) -> bool:
         return implements(call) and runs_on(machine, call)
 
-    return tuple(Claim(operator, when=computes) for operator in OPERATORS if _has_kernel(operator))
-
-
-def _has_kernel(operator: type[Node]) -> bool:
-    expressed = issubclass(operator, DataParallel) or operator.has_trait(OnlyMovesData)
-    return expressed or algorithm_of(operator) is not None
+    return tuple(Claim(operator, when=computes) for operator in OPERATORS if has_kernel(operator))

@@ -28,7 +28,7 @@ from ...passes.instructions.formulas import formula_of
 from ...passes.instructions.program import memref
 from .algorithms.elementwise import copy, elementwise
 from .codegen.types import significant_strides
-from .registry import Epilogue, Kernel, algorithm_of, kernel_of
+from .registry import Epilogue, Kernel, kernel_of
 from .row_limits import ParameterRows
 
 _HASH_DIGITS = 12
@@ -148,15 +148,15 @@ class Computation:
         threads: int,
     ) -> Kernel:
         """Returns the nests of an operator, and of what follows it."""
-        algorithm = algorithm_of(op.OPERATOR)
-        if algorithm is None:
+        found = kernel_of(op.OPERATOR)
+        if found is None:
             raise ValueError(f"no kernel for {op.name}")
-        outs, arguments, epilogue = op.num_results(), len(op.arguments), None
+        outs, arguments, epilogue = op.num_results(), len(op.arguments), Epilogue()
         if self.body is not None:
             epilogue = Epilogue(self.body, views[arguments:], op.inout is not None)
         call = _on_stored_numbers(op.call)
         k = Kernel(call, views[:outs], views[outs:arguments], epilogue, machine, threads)
-        algorithm(k)
+        found.algorithm(k)
         return k
 
 

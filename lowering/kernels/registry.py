@@ -14,8 +14,9 @@ are scheduled.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import prod
 
 from xdsl.dialects.builtin import i32
@@ -46,55 +47,36 @@ from ...table import Table
 Algorithm = Callable[["Kernel"], None]
 
 
-def _every_call(call: Call) -> bool:
-    return True
-
-
-def _everywhere(machine: MachineDescription, call: Call) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class OperatorKernel:
     """The rule by which calls of an operator become kernels."""
 
     algorithm: Algorithm
-    when: Callable[[Call], bool] = _every_call
-    """Which calls the algorithm computes."""
-    on: Callable[[MachineDescription, Call], bool] = _everywhere
-    """Which machines have the instructions for it."""
-    keeps_limits: bool = False
+    on: Callable[[MachineDescription, Call], bool]
+    """Which machines have the instructions for a call."""
+    keeps_limits: bool
     """Whether it gives the limits of dimensions to all its loops over them, also in scratch."""
 
 
-KERNELS: Table[type[Node], OperatorKernel] = Table("a kernel", inherited=True)
+KERNELS: Table[type[Node | Structured], OperatorKernel] = Table("a kernel", inherited=True)
 """The rule for each operator; that for `Structured` is for operators stated as a formula."""
 
 
 def kernel(
-    *operators: type[Node],
-    when: Callable[[Call], bool] = _every_call,
-    on: Callable[[MachineDescription, Call], bool] = _everywhere,
+    *operators: type[Node | Structured],
+    on: Callable[[MachineDescription, Call], bool] = lambda machine, call: True,
     keeps_limits: bool = False,
 ) -> Callable[[Algorithm], Algorithm]:
     """
-    Registers the algorithm of operators, for calls on which `when` holds and machines on
-    which `on` holds. It may keep the limits of dimensions in scratch.
+    Registers the algorithm of operators, for machines on which `on` holds. It may keep the limits
+    of dimensions in scratch.
     """
 
     def register(algorithm: Algorithm) -> Algorithm:
-        KERNELS.entry(*operators)(OperatorKernel(algorithm, when, on, keeps_limits))
+        KERNELS.entry(*operators)(OperatorKernel(algorithm, on, keeps_limits))
         return algorithm
 
     return register
-
-
-def default_kernel(algorithm: Algorithm) -> Algorithm:
-    """
-    Registers the algorithm of operators that are stated as a formula and have no other
-    algorithm.
-    """
-    return kernel(Structured)(algorithm)  # pyright: ignore[reportArgumentType]
 
 
 def kernel_of(operator: type[Node]) -> OperatorKernel | None:
@@ -107,22 +89,21 @@ def kernel_of(operator: type[Node]) -> OperatorKernel | None:
     return found
 
 
-def algorithm_of(operator: type[Node]) -> Algorithm | None:
-    found = kernel_of(operator)
-    return None if found is None else found.algorithm
+def has_kernel(operator: type[Node]) -> bool:
+    """
+    Returns whether calls of an operator can become kernels: those of data-parallel operators, those
+    with an algorithm, and those that instructions express with views and copies.
+    """
+    is_expressed = issubclass(operator, DataParallel) or operator.has_trait(OnlyMovesData)
+    return is_expressed or kernel_of(operator) is not None
 
 
 def implements(call: Call) -> bool:
-    """
-    Returns whether an operator on these types can become a kernel: data-parallel operators can,
-    those with an algorithm, and those that instructions express with views and copies.
-    """
-    if issubclass(call.operator, DataParallel):
-        return not call.operator.depends_on_place(call)
-    if call.operator.has_trait(OnlyMovesData):
-        return True
-    found = kernel_of(call.operator)
-    return found is not None and found.when(call)
+    """Returns whether an operator on these types can become a kernel."""
+    operator = call.operator
+    if issubclass(operator, DataParallel) and operator.depends_on_place(call):
+        return False
+    return has_kernel(operator)
 
 
 def runs_on(machine: MachineDescription, call: Call) -> bool:
@@ -131,44 +112,33 @@ def runs_on(machine: MachineDescription, call: Call) -> bool:
     return found is None or found.on(machine, call)
 
 
+@dataclass(frozen=True)
 class Epilogue:
     """The operations on each element of the result before it is stored; by default none."""
 
-    def __init__(
-        self,
-        body: Body | None = None,
-        extras: Sequence[View] = (),
-        in_place: bool = False,
-    ):
-        self.body = body
-        self.extras = extras
-        """Further operands, of the result's shape."""
-        self.in_place = in_place
-        """Whether the body also takes the result's old element, after the new one."""
+    body: Body | None = None
+    extras: Sequence[View] = ()
+    """Further operands, of the result's shape."""
+    in_place: bool = False
+    """Whether the body also takes the result's old element, after the new one."""
 
 
+@dataclass(eq=False)
 class Kernel:
     """The interface of an algorithm: the operator's call, its views, and the nests so far."""
 
-    def __init__(
-        self,
-        call: Call,
-        results: Sequence[View],
-        operands: Sequence[View],
-        epilogue: Epilogue | None = None,
-        machine: MachineDescription | None = None,
-        threads: int = 1,
-    ):
-        self.machine = machine or MachineDescription()
-        """The machine that the code is for; it decides how work is cut into pieces."""
-        self.threads = threads
-        """The number of threads that run the kernel together."""
-        self.call = call
-        self.results = results
-        self.operands = operands
-        self.steps: list[Step] = []
-        self.scratch_buffers: list[Buffer] = []
-        self.epilogue = epilogue or Epilogue()
+    call: Call
+    results: Sequence[View]
+    operands: Sequence[View]
+    epilogue: Epilogue = field(default_factory=Epilogue)
+    machine: MachineDescription = field(default_factory=MachineDescription)
+    """The machine that the code is for; it decides how work is cut into pieces."""
+    threads: int = 1
+    """The number of threads that run the kernel together."""
+    steps: list[Step] = field(default_factory=list)
+    scratch_buffers: list[Buffer] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
         self._current = self.steps
 
     @property
@@ -189,23 +159,15 @@ class Kernel:
         """
         return [self.result, *self.epilogue.extras]
 
-    @property
-    def stores_as_is(self) -> bool:
-        """Whether results are stored without an epilogue."""
-        return self.epilogue.body is None
-
     def scratch(self, shape: Sequence[int], element: Attribute) -> View:
         """Returns a dense temporary array."""
-        elements = prod(shape)
-        buffer = Buffer(element, 0, max(1, elements))
+        buffer = Buffer(element, 0, max(1, prod(shape)))
         self.scratch_buffers.append(buffer)
         return View.dense(buffer, shape)
 
-    @contextmanager
-    def repeat(self, dim: Dim) -> Iterator[None]:
-        """Runs the nests that are added inside once for each value of `dim`."""
-        with self._inside(Repeat(dim)):
-            yield
+    def repeat(self, *dims: Dim) -> AbstractContextManager[None]:
+        """Runs the nests that are added inside once for each value of each of `dims`."""
+        return self._inside(*map(Repeat, dims))
 
     def list_nonzeros(self, dim: Dim, source: Access, numbers: View | None = None) -> NumberList:
         """
@@ -232,10 +194,11 @@ class Kernel:
             yield dims
 
     @contextmanager
-    def _inside(self, loop: Repeat | RepeatListed) -> Iterator[None]:
+    def _inside(self, *loops: Repeat | RepeatListed) -> Iterator[None]:
         outside = self._current
-        outside.append(loop)
-        self._current = loop.steps
+        for loop in loops:
+            self._current.append(loop)
+            self._current = loop.steps
         yield
         self._current = outside
 
@@ -255,8 +218,7 @@ class Kernel:
         Computes `write = value(operands)` at each point; with a reduction,
         `write = value(reduction, operands)`.
         """
-        body = Body((value,), (write.element,))
-        self.nest(Nest(tuple(dims), (write,), body, tuple(operands), reduction, tuple(reduced)))
+        self.map_all(dims, (write,), operands, (value,), reduced, reduction)
 
     def map_all(
         self,
@@ -264,20 +226,34 @@ class Kernel:
         writes: Sequence[Access],
         operands: Sequence[Access],
         values: Sequence[Expr],
+        reduced: Sequence[Dim] = (),
+        reduction: Reduction | None = None,
+        range: Range | None = None,
         in_place: bool = False,
     ) -> None:
         """
-        Computes `writes[i] = values[i](operands)` at each point; `in_place`, operands may be what
-        is written.
+        Computes `writes[i] = values[i](reduction, operands)` at each point; `in_place`, operands
+        may be what is written. With a range, a reduction has the terms in it alone.
         """
         body = Body(tuple(values), tuple(w.element for w in writes))
-        self.nest(Nest(tuple(dims), tuple(writes), body, tuple(operands), in_place=in_place))
+        reads, terms = tuple(operands), tuple(reduced)
+        self.nest(Nest(tuple(dims), tuple(writes), body, reads, reduction, terms, in_place, range))
 
     def update(
-        self, dims: Sequence[Dim], at: Access, operands: Sequence[Access], value: Expr
+        self,
+        dims: Sequence[Dim],
+        at: Access,
+        operands: Sequence[Access],
+        value: Expr,
+        reduced: Sequence[Dim] = (),
+        reduction: Reduction | None = None,
     ) -> None:
-        """Computes `at = value(at, operands)` at each point."""
-        self.map_all(dims, (at,), (at, *operands), (value,), in_place=True)
+        """
+        Computes `at = value(at, operands)` at each point; with a reduction,
+        `at = value(reduction, at, operands)`.
+        """
+        reads = (at, *operands)
+        self.map_all(dims, (at,), reads, (value,), reduced, reduction, in_place=True)
 
     def copy(self, dims: Sequence[Dim], write: Access, read: Access) -> None:
         """Computes `write = read` at each point, and converts if the element types differ."""
@@ -298,34 +274,21 @@ class Kernel:
         dims = view_dims(view)
         self.map(dims, view[dims], (), Expr.constant(value, view.element))
 
-    def reduce(
-        self,
-        dims: Sequence[Dim],
-        reduced: Sequence[Dim],
-        reduction: Reduction | None,
-        place: Sequence[Index],
-        operands: Sequence[Access] = (),
-        value: Expr = X,
-        range: Range | None = None,
-    ) -> None:
-        """
-        Computes `result[place] = epilogue(value(reduction, operands))` at each point; without a
-        reduction, `epilogue(value(operands))`. With a range, a reduction has the terms in it alone.
-        """
-        self.finish_tile(dims, [place], operands, [value], reduced, reduction, range)
-
     def finish(
         self,
         dims: Sequence[Dim],
         place: Sequence[Index],
         operands: Sequence[Access],
         value: Expr = X,
+        reduced: Sequence[Dim] = (),
+        reduction: Reduction | None = None,
+        range: Range | None = None,
     ) -> None:
         """
-        Computes `result[place] = epilogue(value(operands))` at each point; the value is by default
-        the operand.
+        Computes `result[place] = epilogue(value(operands))` at each point; with a reduction,
+        `epilogue(value(reduction, operands))`. The value is by default the first of these.
         """
-        self.finish_tile(dims, [place], operands, [value])
+        self.finish_tile(dims, [place], operands, [value], reduced, reduction, range)
 
     def finish_tile(
         self,
@@ -342,21 +305,17 @@ class Kernel:
         at once.
         """
         epilogue, result = self.epilogue, self.result
-        own = len(operands) + (0 if reduction is None else reduction.values)
+        results = 0 if reduction is None else reduction.values
         views = [result, *epilogue.extras] if epilogue.in_place else epilogue.extras
-        extras = [view[place] for place in places for view in views]
-        written = values
+        reads = [*operands, *(view[place] for place in places for view in views)]
+        writes = [result[place] for place in places]
         if epilogue.body is not None:
-            written = []
-            given = arguments(own + len(extras))[own:]
-            for i, value in enumerate(values):
-                at = i * len(views)
-                written += epilogue.body.applied([value, *given[at : at + len(views)]])
-        writes = tuple(result[place] for place in places)
-        body = Body(tuple(written), (result.element,) * len(places))
-        reads = (*operands, *extras)
-        whole = Nest(tuple(dims), writes, body, reads, reduction, tuple(reduced), range=range)
-        self.nest(replace(whole, in_place=epilogue.in_place))
+            given = islice(arguments(results + len(reads)), results + len(operands), None)
+            apply = epilogue.body.applied
+            values = [v for value in values for v in apply([value, *islice(given, len(views))])]
+        self.map_all(
+            dims, writes, reads, values, reduced, reduction, range, in_place=epilogue.in_place
+        )
 
 
 def view_dims(view: View, prefix: str = "d") -> tuple[Dim, ...]:

@@ -9,7 +9,6 @@ that a mask hides, such as later positions, cost nothing but a look at the mask.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from math import inf
 
@@ -20,7 +19,7 @@ from ....glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, NumberList, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, NumberList, Reduction
 from ....glow_dialects.scalar import Expr, convert, maximum, multiply_add, select
 from ..registry import Kernel, kernel, total, view_dims
 from ..row_places import RowsLost
@@ -60,16 +59,17 @@ def attention(k: Kernel) -> None:
     _expect_rows_of_positions(k)
     n, g, m = query.dim("n", 0), Dim("h", groups), Dim("m", query.shape[2] // groups)
     element = compute_type(query.element)
-    with k.repeat(n), k.repeat(g):
+    members = [m] if m.size > 1 else []
+    with k.repeat(n, g):
         if repays_packed_keys(rows):
             packed = _Packed(_Head(k, n, g, m, element))
             packed.pack()
-            with _each_member(k, m):
+            with k.repeat(*members):
                 packed.run()
         elif rows == 1:
             _few_rows(_Head(k, n, g, None, element))
         else:
-            with _each_member(k, m):
+            with k.repeat(*members):
                 _few_rows(_Head(k, n, g, m, element))
 
 
@@ -85,10 +85,6 @@ def _expect_rows_of_positions(k: Kernel) -> None:
     others += [v.period(d) for v in k.operands for d in range(4)]
     if any(others) or len(set(positions)) > 1 or len(images) > 1:
         raise RowsLost("rows of attention that are no positions, or only of some operands")
-
-
-def _each_member(k: Kernel, m: Dim) -> AbstractContextManager[None]:
-    return k.repeat(m) if m.size > 1 else nullcontext()
 
 
 @dataclass(frozen=True)
@@ -169,16 +165,15 @@ def _few_rows(head: _Head) -> None:
         softmax_of_rows(k, row, j, None, scores, peak[[row]], share[[row]], _power())
         if sums is None:
             means = total(Combine.ADD, element, scores, head.of(2, j, d))
-            k.reduce([row, d], [j], means, head.place(i, d), [share[[row]]], result)
+            k.finish([row, d], head.place(i, d), [share[[row]]], result, [j], means)
             return
         k.fill(sums, 0)
-        sum_, body = sums[[row, d]], Body((X + Y,), (element,))
         for block, keys in blocks.each(lists):
             near = Dim("j", keys)
             position = block * blocks.together + near
             more = total(Combine.ADD, element, powers[[row, position]], head.of(2, position, d))
-            k.nest(Nest((row, d), (sum_,), body, (sum_,), more, (near,), in_place=True))
-        k.finish([row, d], head.place(i, d), [sum_, share[[row]]], result)
+            k.update([row, d], sums[[row, d]], (), X + Y, [near], more)
+        k.finish([row, d], head.place(i, d), [sums[[row, d]], share[[row]]], result)
 
     in_blocks(k, head.rows, count, visit)
 
@@ -319,8 +314,8 @@ class _Packed:
         softmax_of_rows(k, row, j, None, self.powers[[row, j]], peak, share, _power())
         for p, lane in each_panel(k, self.columns, self.width):
             place = self.head.place(i, p * self.width + lane)
-            result = _kept(k, X * Y, Y < inf)
-            k.reduce([row, lane], [j], self._means(row, j, p, lane, j), place, [share], result)
+            result, means = _kept(k, X * Y, Y < inf), self._means(row, j, p, lane, j)
+            k.finish([row, lane], place, [share], result, [j], means)
 
     def _add_block(self, rows: Rows, block: Affine, keys: int) -> None:
         """Adds what a block of keys gives, and scales what was summed to the largest score."""
@@ -330,15 +325,15 @@ class _Packed:
         self._scores(rows, block, keys)
         largest = total(Combine.LARGEST_NUMBER, element, scores)
         k.map([row], peak, [former], maximum(X, Y), [j], largest)
-        for dims, at in (((row, j), scores), ((row,), former)):
-            k.nest(Nest(dims, (at,), Body((_power(),), (element,)), (at, peak), in_place=True))
-        change, body = former, Body((multiply_add(Y, Z, X),), (element,))
-        sums = total(Combine.ADD, element, scores)
-        k.nest(Nest((row,), (share,), body, (share, change), sums, (j,), in_place=True))
+        k.update([row, j], scores, [peak], _power())
+        k.update([row], former, [peak], _power())
+        # the former peak has become the factor of what was summed
+        added = multiply_add(Y, Z, X)
+        k.update([row], share, [former], added, [j], total(Combine.ADD, element, scores))
         for p, lane in each_panel(k, self.columns, self.width):
             at = self.sums[[row, p * self.width + lane]]
             means = self._means(row, j, p, lane, block * self.blocks.together + j)
-            k.nest(Nest((row, lane), (at,), body, (at, change), means, (j,), in_place=True))
+            k.update([row, lane], at, [former], added, [j], means)
         k.copy([row], former, peak)
 
     def _scores(self, rows: Rows, block: Affine, keys: int) -> None:

@@ -61,7 +61,7 @@ def _packed_points(k: Kernel) -> _Points | None:
         return None
     sizes, strides = k.result.shape[2:-1], k.call.ints("strides")
     is_dense = prod(strides) == 1
-    views = [x, k.result, *k.elementwise_views]
+    views = [x, *k.elementwise_views]
     if is_dense and all(
         v.strides[d] == v.strides[d + 1] * x.shape[d + 1]
         for v in views
@@ -97,7 +97,7 @@ def _by_packed_points(k: Kernel, points: _Points) -> None:
         factors = packed[copied], filters[[ob, cb, *[0] * (x.rank - 3), c, o]]
         sums = total(Combine.ADD, compute_type(k.element), *factors)
         place: list[Index] = [n, ob, *zeros, *pixel, o]
-        k.reduce([ob, rows.row, *inner, o], [cb, c], sums, place, [bias[[ob, o]]], X + Y)
+        k.finish([ob, rows.row, *inner, o], place, [bias[[ob, o]]], X + Y, [cb, c], sums)
 
     with k.repeat(n):
         in_blocks(k, Rows((), 0, Dim("i", points.sizes[0])), points.rows_together, visit)

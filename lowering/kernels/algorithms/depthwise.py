@@ -91,4 +91,4 @@ def _in_groups(k: Kernel, terms: int) -> None:
         adds_operand=True,
     )
     place = [n, b, *window, c]
-    k.reduce(place, offset, products, place, [bias[[b, c]]], X + Y)
+    k.finish(place, place, [bias[[b, c]]], X + Y, offset, products)

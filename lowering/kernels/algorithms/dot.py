@@ -88,7 +88,7 @@ def _panels(k: Kernel, group: Dim | int, block: Dim | int, count: int) -> None:
     o = Affine({p: panel, j: 1})
     dims = [n, *around, p, *window, j]
     place: list[Index] = [n, ob, *window, o]
-    k.reduce(dims, [cb, *offset, g], products, place, [bias[[ob, o]]], X + Y)
+    k.finish(dims, place, [bias[[ob, o]]], X + Y, [cb, *offset, g], products)
 
 
 def _only_bias(k: Kernel, ob: int, first: int, count: int) -> None:
@@ -129,7 +129,8 @@ def _columns(k: Kernel, p: Dim) -> None:
     """Computes the columns of a full panel."""
     _, groups, width, _ = k.operands[1].shape
     rows, j, g = _rows(k), Dim("j", width), Dim("g", groups)
-    k.reduce([*rows, p, j], [g], _products(k, rows, p, j, g), [*rows, affine(p) * width + j])
+    place: list[Index] = [*rows, affine(p) * width + j]
+    k.finish([*rows, p, j], place, (), X, [g], _products(k, rows, p, j, g))
 
 
 def _last_columns(k: Kernel, panel: int, columns: int) -> None:

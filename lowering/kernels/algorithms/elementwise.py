@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from ....glow_dialects.glow.constant import SplatOp
 from ....glow_dialects.glow_nest.affine import View
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Nest
 from ..registry import Kernel, kernel, view_dims
 
 
@@ -16,8 +15,8 @@ def elementwise(
 ) -> None:
     """Computes `writes = body(reads)` for each element."""
     dims = view_dims(writes[0])
-    written, read = (tuple(view[dims] for view in views) for views in (writes, reads))
-    k.nest(Nest(dims, written, body, read, in_place=in_place))
+    written, read = ([view[dims] for view in views] for views in (writes, reads))
+    k.map_all(dims, written, read, body.results, in_place=in_place)
 
 
 def copy(k: Kernel) -> None:

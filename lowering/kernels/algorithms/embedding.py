@@ -36,7 +36,7 @@ def embedding_bag(k: Kernel) -> None:
     b, c = Dim("b", k.result.shape[0]), Dim("c", data.shape[1])
     bag = _Bag(k, b)
     products = total(Combine.ADD, element, bag.of_row(c), bag.factor)
-    k.reduce([b, c], [bag.t], products, [b, c], value=convert(X, k.element), range=bag.range)
+    k.finish([b, c], [b, c], (), convert(X, k.element), [bag.t], products, bag.range)
 
 
 @kernel(FusedEmbeddingBagOp)

@@ -51,7 +51,7 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.scalar import Expr, Primitive, convert
 from ....glow_dialects.views import borders
-from ..registry import Kernel, default_kernel, kernel, view_dims
+from ..registry import Kernel, kernel, view_dims
 from .formula_expr import Expressions, element_of_term, factors_of, sum_type
 from .formula_terms import (
     chosen_by_bounds,
@@ -82,7 +82,7 @@ _COMBINES = {
 
 # one nest each, unlike their decompositions
 @kernel(FullyConnectedOp, LocalResponseNormOp, LogSoftmaxOp, ReduceMeanOp)
-@default_kernel
+@kernel(Structured)
 def formula(k: Kernel) -> None:
     """Computes the result of a formula."""
     operator = k.call.operator
@@ -149,11 +149,11 @@ class _Builder:
         place = [self._index(p, halves) + s for p, s in starts]
         reduction = reduction_in(value)
         body = Expressions(value, self._access, reduction)
-        if k.stores_as_is and _moves(value, body, k.result[place]):
+        if k.epilogue.body is None and _moves(value, body, k.result[place]):
             k.copy(dims, k.result[place], body.accesses[0])
             return
         reduced, combined = self._reduction(reduction)
-        k.reduce(dims, reduced, combined, place, body.accesses, body.expr)
+        k.finish(dims, place, body.accesses, body.expr, reduced, combined)
 
     def _dim(self, loop: Loop) -> Dim:
         if loop not in self._dims:

@@ -23,14 +23,7 @@ from ..schedules.blocking import (
     rows_finished_together,
     rows_of_panels,
 )
-from .row_blocks import (
-    Rows,
-    for_rows,
-    in_blocks,
-    nested,
-    one_or_several,
-    panels_visited,
-)
+from .row_blocks import Rows, for_rows, in_blocks, one_or_several, panels_visited
 
 
 @kernel(MatMulOp, keeps_limits=True)
@@ -70,7 +63,7 @@ def matmul(k: Kernel) -> None:
     t = Dim("t", terms, lhs.limit(-1) or rhs.limit(-2))
     element = compute_type(k.element)
     reduction = total(Combine.ADD, element, lhs[[*batch, i, t]], rhs[[*batch, t, j]])
-    k.reduce([*batch, i, j], [t], reduction, [*batch, i, j])
+    k.finish([*batch, i, j], [*batch, i, j], (), X, [t], reduction)
 
 
 def _in_whole_vectors(k: Kernel, batch: Sequence[Dim], lhs: View, rhs: View) -> None:
@@ -78,12 +71,9 @@ def _in_whole_vectors(k: Kernel, batch: Sequence[Dim], lhs: View, rhs: View) -> 
     rows, terms, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
     panel = k.scratch((1, terms, _lanes(k, compute_type(k.element))), rhs.element)
     t, j = Dim("t", terms), Dim("j", columns)
-
-    def visit() -> None:
+    with k.repeat(*batch):
         k.copy([t, j], panel[[0, t, j]], rhs[[*batch, t, j]])
         _panel(k, lhs, panel, Rows(batch, 0, Dim("i", rows)), 0, [j])
-
-    nested(k, batch, visit)
 
 
 def _lanes(k: Kernel, element: Attribute) -> int:
@@ -140,7 +130,7 @@ def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Index, dims: list[D
     filled = min(-(-column.size // lanes) * lanes, weights.shape[2])
     if filled == column.size and not finishes_apart(k.epilogue.body):
         visited, terms, products, place = _product(k, x, weights, rows, p, dims)
-        k.reduce(visited, terms, products, place)
+        k.finish(visited, place, (), X, terms, products)
         return
     together = min(rows_finished_together(), rows.row.size)
     sums = k.scratch((together, *(d.size for d in panels), filled), compute_type(k.element))

@@ -164,7 +164,7 @@ def _word_product(k: Kernel, rows: Rows) -> Product:
         value = multiply_add(-convert(zero, f32), sum_of_inputs, sums) * scale
         reduction = Reduction(Combine.ADD, f32, reads, Body((value,), (f32,)))
         place = [*rows.place, panel * panel_width + j]
-        k.reduce([row, p, j], [steps.b, steps.c], reduction, place)
+        k.finish([row, p, j], place, (), X, [steps.b, steps.c], reduction)
 
     return product
 
@@ -286,6 +286,6 @@ def _unpacked_product(k: Kernel, rows: Rows) -> Product:
         with k.repeat(p):
             k.map_all([b, c, j], writes, reads, values)
             products = total(Combine.ADD, f32, x[[*rows.place, t]], unpacked[[t, j]])
-            k.reduce([rows.row, j], [t], products, [*rows.place, panel * width + j])
+            k.finish([rows.row, j], [*rows.place, panel * width + j], (), X, [t], products)
 
     return product

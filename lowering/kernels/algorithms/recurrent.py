@@ -17,8 +17,7 @@ from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.recurrent import GruOp, LstmOp, Recurrent, RnnOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest
+from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.scalar import Expr, arguments, select
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import repays_packed_weights
@@ -89,9 +88,8 @@ class Layer:
             chosen, *last = arguments(len(reads))[len(operands) :]
             for s, old in zip(states, last, strict=True):
                 values[s] = select(chosen, values[s], old)
-        writes = tuple(k.result[[s, self.after, self.b, self.j]] for s in range(len(values)))
-        body = Body(tuple(values), tuple(w.element for w in writes))
-        k.nest(Nest((self.b, self.j), writes, body, tuple(reads)))
+        writes = [k.result[[s, self.after, self.b, self.j]] for s in range(len(values))]
+        k.map_all([self.b, self.j], writes, reads, values)
 
 
 @dataclass(frozen=True)

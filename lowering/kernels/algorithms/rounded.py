@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 
 from xdsl.dialects.builtin import bf16
 
@@ -41,9 +40,7 @@ def rounded_matmul(k: Kernel) -> None:
     if k.call.get("transpose_rhs"):
         rhs = swapped(rhs)
     batch = [Dim(f"b{i}", size) for i, size in enumerate(lhs.shape[:-2])]
-    with ExitStack() as loops:
-        for dim in batch:
-            loops.enter_context(k.repeat(dim))
+    with k.repeat(*batch):
         _Product(k, batch, lhs, rhs).compute()
 
 
@@ -88,7 +85,8 @@ class _Product:
         i, p, j = Dim("i", self.rows.shape[0]), Dim("p", count), Dim("j", self.lanes)
         panels = self._packed(first, count, self.lanes)
         g, place = Dim("g", panels.shape[1]), [*self.batch, i, (first + p) * self.lanes + j]
-        self.k.reduce([i, p, j], [g], self._products(panels, i, p, j, g), place)
+        products = self._products(panels, i, p, j, g)
+        self.k.finish([i, p, j], place, (), X, [g], products)
 
     def _last_columns(self, panel: int, columns: int) -> None:
         """Computes a panel that is not full, and stores its first columns."""

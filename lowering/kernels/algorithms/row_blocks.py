@@ -78,7 +78,8 @@ def for_rows(
     # the index of the last one alone moves through all dimensions that are joined
     inner: list[Index] = [0] * (last - joined)
     rows = Rows([*outer, *inner], 0, Dim("i", size, limit), after=[0] * (leading - 1 - last))
-    nested(k, outer, lambda: in_blocks(k, rows, count, visit))
+    with k.repeat(*outer):
+        in_blocks(k, rows, count, visit)
 
 
 def _for_texts(k: Kernel, leading: int, view: View, period: int, count: int, visit: Visit) -> None:
@@ -86,16 +87,8 @@ def _for_texts(k: Kernel, leading: int, view: View, period: int, count: int, vis
     *others, last = range(leading)
     outer, text = [view.dim(f"o{i}", i) for i in others], Dim("o", view.shape[last] // period)
     rows = Rows(outer, text * period, Dim("i", period, view.limits[last]))
-    nested(k, [*outer, text], lambda: in_blocks(k, rows, count, visit))
-
-
-def nested(k: Kernel, dims: Sequence[Dim], inner: Callable[[], None]) -> None:
-    """Lets `inner` add its nests within loops over dimensions."""
-    if not dims:
-        inner()
-        return
-    with k.repeat(dims[0]):
-        nested(k, dims[1:], inner)
+    with k.repeat(*outer, text):
+        in_blocks(k, rows, count, visit)
 
 
 def in_blocks(k: Kernel, rows: Rows, count: int, visit: Visit) -> None:

@@ -17,7 +17,7 @@ from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.scalar import Expr, arguments, exp, maximum, minimum, multiply_add, sqrt
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import rows_together
@@ -85,8 +85,7 @@ def softmax_of_rows(
     read = powers if x is None else x
     # a NaN in the row shows in the sum
     k.map([i], peak, (), X, [j], total(Combine.LARGEST_NUMBER, element, read))
-    body = Body((power,), (element,))
-    k.nest(Nest((i, j), (powers,), body, (read, peak), in_place=x is None))
+    k.map_all([i, j], [powers], [read, peak], [power], in_place=x is None)
     k.map([i], share, (), 1.0 / X, [j], total(Combine.ADD, element, powers))
 
 
@@ -142,7 +141,7 @@ def group_norm(k: Kernel) -> None:
     channel = Affine({g: c.size, c: 1})
     element = compute_type(x.element)
     mean, factor = k.scratch((), element), k.scratch((), element)
-    with k.repeat(n), k.repeat(g):
+    with k.repeat(n, g):
         read = x[[n, channel, *at]]
         _moments(k, [], [c, *at], read, mean[()], factor[()])
         operands = [read, mean[()], factor[()], scale[[channel]], bias[[channel]]]

@@ -13,7 +13,7 @@ from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.selection import NonMaxSuppressionOp, NonzeroPlacesOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Indirect, View
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.scalar import (
     Expr,
     arguments,
@@ -185,5 +185,4 @@ class _Candidates:
 
     def _accumulate(self, target: Access, found: Reduction, value: Expr) -> None:
         """Combines what is found in a block with what was found in those before."""
-        body = Body((value,), (target.element,))
-        self.k.nest(Nest((), (target,), body, (target,), found, (self.j,), in_place=True))
+        self.k.update((), target, (), value, [self.j], found)

@@ -33,7 +33,7 @@ def sparse_vector_matmul(k: Kernel) -> None:
     def visit(start: int, size: int, blocks: int) -> None:
         """Adds the nests for `blocks` blocks of `size` columns, from column `start` on."""
         part, block, j = Dim("part", lists), Dim("p", blocks), Dim("j", size)
-        with k.repeat(part), k.repeat(block):
+        with k.repeat(part, block):
             column = affine(start) + block * size + j
             there = sums[[part, column]]
             k.map([j], there, (), Expr.constant(0, sums.element))

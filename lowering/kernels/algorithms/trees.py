@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.trees import NODE, TreeEnsembleOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View, affine
 from ....glow_dialects.glow_nest.nest import Combine
@@ -85,4 +86,5 @@ def _combine(k: Kernel, row: Affine, size: int, leaves: View) -> None:
     )
     combine = _COMBINES[k.call.get("combine")]
     column: Index = g * width + w
-    k.reduce([r, g, w], [i], total(combine, compute_type(k.element), read), [row + r, column])
+    found = total(combine, compute_type(k.element), read)
+    k.finish([r, g, w], [row + r, column], (), X, [i], found)

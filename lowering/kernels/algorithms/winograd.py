@@ -11,7 +11,6 @@ parts as well. Bytes are transformed to words of 16 bits, of which pairs are mul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -31,7 +30,7 @@ from ....glow_dialects.glow_cpu.winograd import (
     tile_elements,
     window_of,
 )
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.machine import MachineDescription
@@ -41,7 +40,6 @@ from ....semantics.cook_toom import Transforms, integer_transforms, winograd_tra
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, choose_blocks, edges
-from .row_blocks import nested
 from .tiles import Image, Part, added, names
 from .transforms import (
     as_tile,
@@ -59,7 +57,11 @@ def _has_products(machine: MachineDescription, call: Call) -> bool:
     return machine.has_bf16_tiles or not has_parts(call)
 
 
-@kernel(WinogradConvolutionOp, when=lambda call: call.element(0) == f32, on=_has_products)
+def _multiplies(machine: MachineDescription, call: Call) -> bool:
+    return call.element(0) == f32 and _has_products(machine, call)
+
+
+@kernel(WinogradConvolutionOp, on=_multiplies)
 def winograd_convolution(k: Kernel) -> None:
     """Computes the formulas of `glow_cpu.winograd_convolution`."""
     if not _has_products(k.machine, k.call):
@@ -139,24 +141,19 @@ class _Winograd:
         return View(whole.buffer, (self.planes, *shape), (stride, *dense.strides))
 
     def run(self) -> None:
-        nested(self.k, [self.image.number], self._image)
-
-    def _image(self) -> None:
-        for start, blocks in self.regions:
-            for kind in product(*blocks.spans):
-                self._blocks(start, kind)
+        with self.k.repeat(self.image.number):
+            for start, blocks in self.regions:
+                for kind in product(*blocks.spans):
+                    self._blocks(start, kind)
 
     def _blocks(self, start: Sequence[int], kind: Sequence[BlockSpan]) -> None:
         """Computes blocks of some kind of a region that begins at `start`."""
-        with ExitStack() as loops:
-            first: list[Affine] = []
-            for span, name, begin in zip(kind, names("b", kind), start, strict=True):
-                at = Dim(name, span.blocks)
-                if span.blocks > 1:
-                    loops.enter_context(self.k.repeat(at))
-                    first.append(at * span.tiles + span.start + begin)
-                else:
-                    first.append(Affine({}, span.start + begin))
+        loops = [Dim(name, s.blocks) for name, s in zip(names("b", kind), kind, strict=True)]
+        first = [
+            affine(dim if span.blocks > 1 else 0) * span.tiles + span.start + begin
+            for dim, span, begin in zip(loops, kind, start, strict=True)
+        ]
+        with self.k.repeat(*(dim for dim in loops if dim.size > 1)):
             each = [edges(span, axis.tile) for span, axis in zip(kind, self.axes, strict=True)]
             tiles = [span.tiles for span in kind]
             parts = [Part(first, tiles, part) for part in product(*each)]
@@ -221,16 +218,9 @@ class _Winograd:
 
     def _sum(self, products: Reduction, place: Sequence[Index], reduced: Sequence[Dim]) -> None:
         """Stores the sums into `products[place]`."""
-        self.k.nest(
-            Nest(
-                tuple(dim for index in place for dim in affine(index).terms),
-                (self.products[place],),
-                Body.passing(self.element),
-                reduction=products,
-                reduced=tuple(reduced),
-                raw=True,
-            )
-        )
+        dims = tuple(dim for index in place for dim in affine(index).terms)
+        write, body = self.products[place], Body.passing(self.element)
+        self.k.nest(Nest(dims, (write,), body, (), products, tuple(reduced), raw=True))
 
     def _transform_result(self, part: Part) -> None:
         """

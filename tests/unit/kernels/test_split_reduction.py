@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.base import Node
+from glow.glow_dialects.glow.elementwise import X
 from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, SoftmaxOp
 from glow.glow_dialects.glow.reduction import (
@@ -266,7 +267,7 @@ def steps_of(results: int, terms: int, outside: int = 1) -> tuple[list[Nest], in
     k = Kernel(None, [y], [x])  # pyright: ignore
     o, i, t = Dim("o", outside), Dim("i", results), Dim("t", terms)
     with k.repeat(o):
-        k.reduce([i], [t], total(Combine.ADD, f32, x[[o, i, t]]), [o, i, 0])
+        k.finish([i], [o, i, 0], (), X, [t], total(Combine.ADD, f32, x[[o, i, t]]))
     (loop,) = k.steps
     assert isinstance(loop, Repeat)
     (nest,) = loop.steps

@@ -17,7 +17,7 @@ from glow.glow_dialects.elements import storage_type
 from glow.glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, RescaleOp
 from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
 from glow.glow_dialects.operator import element_of
-from glow.lowering.kernels.registry import algorithm_of
+from glow.lowering.kernels.registry import kernel_of
 from glow.runtime.interpreter import execute
 from glow.runtime.signature import main_function
 from glow.tests.support.cross import TRACE, EmulatedBackend, needs_emulator
@@ -66,7 +66,7 @@ def some_cases(
     """
     subjects: dict[object, list[Subject]] = {}
     for subject in plan(backend, int(rng.integers(1 << 32))):
-        subjects.setdefault(algorithm_of(subject.operator), []).append(subject)
+        subjects.setdefault(kernel_of(subject.operator), []).append(subject)
     simple = subjects.pop(None)
     chosen = [found[rng.integers(len(found))] for found in subjects.values()]
     chosen += [s for s in simple if s.operator in CONVERSIONS]
