@@ -22,6 +22,7 @@ from math import prod
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
+from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.glow.elementwise import X
 from ...glow_dialects.glow.structured import Structured
@@ -158,6 +159,10 @@ class Kernel:
         elements.
         """
         return [self.result, *self.epilogue.extras]
+
+    def lanes(self, element: Attribute) -> int:
+        """Returns how many elements a vector has."""
+        return self.machine.lanes(8 * element_bytes(element))
 
     def scratch(self, shape: Sequence[int], element: Attribute) -> View:
         """Returns a dense temporary array."""
@@ -323,6 +328,9 @@ def view_dims(view: View, prefix: str = "d") -> tuple[Dim, ...]:
     return tuple(view.dim(f"{prefix}{i}", i) for i in range(view.rank))
 
 
-def total(combine: Combine, element: Attribute, *reads: Access) -> Reduction:
-    """Returns a reduction of one read, or of the product of two."""
-    return Reduction(combine, element, reads)
+def total(
+    combine: Combine, element: Attribute, *reads: Access, value: Expr | None = None
+) -> Reduction:
+    """Returns a reduction of one read, of the product of two, or of a value of some."""
+    each = None if value is None else Body((value,), (element,))
+    return Reduction(combine, element, reads, each)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from math import prod
 
 from xdsl.dialects.builtin import i32
@@ -41,22 +42,23 @@ from ....glow_dialects.formula.statement import (
     affine,
     points,
     walk,
+    with_parts,
 )
 from ....glow_dialects.glow.matrix import FullyConnectedOp
 from ....glow_dialects.glow.normalization import LocalResponseNormOp, LogSoftmaxOp
 from ....glow_dialects.glow.reduction import ReduceMeanOp
 from ....glow_dialects.glow.structured import Structured
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View
-from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.scalar import Expr, Primitive, convert
 from ....glow_dialects.views import borders
-from ..registry import Kernel, kernel, view_dims
+from ..registry import Kernel, kernel, total, view_dims
 from .formula_expr import Expressions, element_of_term, factors_of, sum_type
 from .formula_terms import (
     chosen_by_bounds,
     index_in_memory,
-    index_sum,
+    index_number,
+    index_term,
     outermost_reductions,
     reduction_in,
 )
@@ -72,12 +74,6 @@ _SLOW = {
     *(Primitive.TANH, Primitive.ERF, Primitive.POW),
 }
 """Operations whose result is stored in memory if many points share it."""
-_COMBINES = {
-    Primitive.ADD: Combine.ADD,
-    Primitive.MUL: Combine.MUL,
-    Primitive.MAXIMUM: Combine.MAXIMUM,
-    Primitive.MINIMUM: Combine.MINIMUM,
-}
 
 
 # one nest each, unlike their decompositions
@@ -126,34 +122,33 @@ class _Builder:
 
     def store(self, stage: Stage) -> None:
         """Computes a stage into scratch."""
-        k, value = self._k, self._prepared(stage.value, stage.loops)
-        view = k.scratch(stage.shape, element_of_term(value))
+        value = self._prepared(stage.value, stage.loops)
+        view = self._k.scratch(stage.shape, element_of_term(value))
         self._views[stage] = view
-        dims, target = [self._dim(loop) for loop in stage.loops], view[self._place(stage)]
-        reduction = reduction_in(value)
-        body = Expressions(value, self._access, reduction)
-        if _moves(value, body, target):
-            k.copy(dims, target, body.accesses[0])
-            return
-        reduced, combined = self._reduction(reduction)
-        k.map(dims, target, body.accesses, body.expr, reduced, combined)
+        self._compute(value, stage.loops, view, [self._index(p, {}) for p in stage.places])
 
     def finish(self, segment: Segment) -> None:
         """Computes a segment of the last stage into the result."""
         stage = segment.stage
         whole, halves = split_loops(stage)
         loops = [part for loop in stage.loops for part in halves.get(loop, (loop,))]
-        k, value = self._k, self._prepared(whole, loops)
-        dims = [self._dim(loop) for loop in loops]
+        value = self._prepared(whole, loops)
         starts = zip(stage.places, segment.starts, strict=True)
         place = [self._index(p, halves) + s for p, s in starts]
-        reduction = reduction_in(value)
+        self._compute(value, loops, self._k.result, place)
+
+    def _compute(
+        self, value: Term, loops: Sequence[Loop], view: View, place: Sequence[Index]
+    ) -> None:
+        """Computes a value at the points of loops into a view: that of the result, or scratch."""
+        k, dims, reduction = self._k, [self._dim(loop) for loop in loops], reduction_in(value)
         body = Expressions(value, self._access, reduction)
-        if k.epilogue.body is None and _moves(value, body, k.result[place]):
-            k.copy(dims, k.result[place], body.accesses[0])
-            return
-        reduced, combined = self._reduction(reduction)
-        k.finish(dims, place, body.accesses, body.expr, reduced, combined)
+        if view is k.result and k.epilogue.body is not None:
+            k.finish(dims, place, body.accesses, body.expr, *self._reduction(reduction))
+        elif isinstance(value, Read) and body.accesses[0].element == view.element:
+            k.copy(dims, view[place], body.accesses[0])
+        else:
+            k.map(dims, view[place], body.accesses, body.expr, *self._reduction(reduction))
 
     def _dim(self, loop: Loop) -> Dim:
         if loop not in self._dims:
@@ -166,9 +161,6 @@ class _Builder:
         for part in () if loop is None else halves.get(loop, (loop,)):
             found = found * part.size + self._dim(part)
         return found
-
-    def _place(self, stage: Stage) -> list[Index]:
-        return [0 if loop is None else self._dim(loop) for loop in stage.places]
 
     # terms that one nest can compute
 
@@ -189,25 +181,19 @@ class _Builder:
         """Returns the term without reductions but `main`, at the points of a scope."""
         if term in scope.known:
             return scope.known[term]
-        made: Term = term
         match term:
             case Reduce() if term is main:
                 made = replace(term, body=self._rewritten(term.body, None, scope.inside(term)))
             case Reduce():
                 made = self._stored(term)
-            case Read():
-                made = self._within_bounds(term, main, scope)
-            case Apply() if scope.repeats(term):
-                made = self._stored(term)
-            case Apply():
-                parts = tuple(self._rewritten(a, main, scope) for a in term.arguments)
-                made = replace(term, arguments=parts)
             case Convert(operand=Reduce()) if term.operand is not main:
                 made = self._stored(term)
-            case Convert():
-                made = replace(term, operand=self._rewritten(term.operand, main, scope))
-            case Constant() | LoopValue():
-                pass
+            case Apply() if scope.repeats(term):
+                made = self._stored(term)
+            case Read():
+                made = self._within_bounds(term, main, scope)
+            case _:
+                made = with_parts(term, lambda part: self._rewritten(part, main, scope))
         scope.known[term] = made
         return made
 
@@ -262,10 +248,9 @@ class _Builder:
     def _access(self, term: LoopValue | Read) -> Access:
         if isinstance(term, LoopValue):
             return self._whole_numbers(term.loop.size)[[self._dim(term.loop)]]
-        forms = [affine(index) for index in term.indices]
-        if None in forms:
+        if any(affine(index) is None for index in term.indices):
             return self._indirect(term, self._views[term.source])
-        return self._direct(term, *self._view(term, self._views[term.source].element))
+        return self._direct(term, self._views[term.source].element)
 
     def _factor(self, term: Read, product: Reduce) -> Access:
         """Returns a factor of the products that a reduction sums."""
@@ -274,23 +259,17 @@ class _Builder:
         innermost = max(product.loops, key=self._order.__getitem__, default=None)
         is_copied = term.outside is not None or innermost not in term.loops
         stored = self._views[term.source].element
-        return self._direct(term, *self._view(term, compute_type(stored) if is_copied else stored))
-
-    def _direct(self, term: Read, view: View, shift: Sequence[int]) -> Access:
-        places = [self._affine(index) + s for index, s in zip(term.indices, shift, strict=True)]
-        return view[places]
+        return self._direct(term, compute_type(stored) if is_copied else stored)
 
     def _affine(self, term: Term) -> Affine:
+        """Returns an index; 0 for one that is not affine."""
         form = affine(term)
         if form is None:
             return Affine()
         return Affine({self._dim(loop): c for loop, c in form.terms.items()}, form.constant)
 
-    def _view(self, term: Read, element: Attribute) -> tuple[View, Sequence[int]]:
-        """
-        Returns the array that a term reads, with elements of a type, and the place of its first
-        element, which follows the padding.
-        """
+    def _direct(self, term: Read, element: Attribute) -> Access:
+        """Returns an element of the array that a term reads, or of a copy of it as another type."""
         view = self._views[term.source]
         low, high, value = [0] * view.rank, [0] * view.rank, 0.0
         if term.outside is not None:
@@ -299,12 +278,13 @@ class _Builder:
             for d, index in enumerate(term.indices):
                 first, last = interval(index)
                 low[d], high[d] = max(0, -int(first)), max(0, int(last) - view.shape[d] + 1)
-        elif element == view.element:
-            return view, low
+        places = [self._affine(index) + s for index, s in zip(term.indices, low, strict=True)]
+        if term.outside is None and element == view.element:
+            return view[places]
         key = term.source, tuple(low), tuple(high), value, element
         if key not in self._copies:
             self._copies[key] = self._copied(view, element, low, high, value)
-        return self._copies[key], low
+        return self._copies[key][places]
 
     def _copied(
         self,
@@ -330,42 +310,35 @@ class _Builder:
     def _indirect(self, term: Read, view: View) -> Access:
         """Returns an element whose place depends on an index in memory."""
         if term not in self._tables:
-            in_operand = self._indirect_in_operand(term, view)
-            self._tables[term] = in_operand or self._indirect_by_table(term, view)
+            direct = view[[self._affine(index) for index in term.indices]]
+            computed = [d for d, index in enumerate(term.indices) if affine(index) is None]
+            in_operand = self._index_in_operand(term, view, computed)
+            first, indirect = in_operand or self._table(term, view, computed)
+            self._tables[term] = replace(direct, place=direct.place + first, indirect=indirect)
         return self._tables[term]
 
-    def _indirect_in_operand(self, term: Read, view: View) -> Access | None:
-        """Returns the access if the only index that is not affine is an operand's element."""
-        forms = [affine(index) for index in term.indices]
-        if forms.count(None) != 1:
-            return None
-        d = forms.index(None)
-        index = index_in_memory(term.indices[d], view.shape[d])
+    def _index_in_operand(
+        self, term: Read, view: View, computed: Sequence[int]
+    ) -> tuple[int, Indirect] | None:
+        """Returns the same as `_table` if the only computed index is an operand's element."""
+        d, *others = computed
+        index = None if others else index_in_memory(term.indices[d], view.shape[d])
         if index is None or self._views[index.source].buffer.parameter is None:
             return None
-        indirect = Indirect(self._access(index), view.shape[d], view.strides[d])
-        direct = view[[0 if i is None else self._affine(t) for i, t in zip(forms, term.indices)]]
-        return replace(direct, indirect=indirect)
+        return 0, Indirect(self._access(index), view.shape[d], view.strides[d])
 
-    def _indirect_by_table(self, term: Read, view: View) -> Access:
-        """Returns the access through indices that are computed first."""
-        place, total, first, last = Affine({}, view.offset), None, 0, 0
-        for index, stride, size in zip(term.indices, view.strides, view.shape, strict=True):
-            if affine(index) is not None:
-                place = place + self._affine(index) * stride
-                continue
-            step = Constant(NumberKind.INTEGER, term.at, stride)
-            part = Apply(NumberKind.INTEGER, term.at, Primitive.MUL, (index, step))
-            total = part if total is None else index_sum(total, part)
-            end = stride * max(0, size - 1)
-            first, last = first + min(0, end), last + max(0, end)
-        assert total is not None
-        total = index_sum(total, Constant(NumberKind.INTEGER, term.at, -first))
-        if all(abs(bound) < 2**31 for bound in interval(total)):
-            total = Convert(i32, term.at, total)
-        table = self._access(self._stored(total))
-        indirect = Indirect(table, last - first + 1, 1)
-        return Access(view.buffer, place + first, indirect)
+    def _table(self, term: Read, view: View, computed: Sequence[int]) -> tuple[int, Indirect]:
+        """Returns the least addition to a place, and what comes on top, from a table of these."""
+        ends = [view.strides[d] * max(0, view.shape[d] - 1) for d in computed]
+        first, last = sum(min(0, end) for end in ends), sum(max(0, end) for end in ends)
+        parts = [
+            index_term(Primitive.MUL, term.indices[d], index_number(term.at, view.strides[d]))
+            for d in computed
+        ]
+        place = reduce(partial(index_term, Primitive.ADD), [*parts, index_number(term.at, -first)])
+        if all(abs(bound) < 2**31 for bound in interval(place)):
+            place = Convert(i32, term.at, place)
+        return first, Indirect(self._access(self._stored(place)), last - first + 1, 1)
 
     def _whole_numbers(self, count: int) -> View:
         """Returns an array of at least `count` whole numbers from 0."""
@@ -379,20 +352,15 @@ class _Builder:
         if term is None:
             return (), None
         reduced = tuple(self._dim(loop) for loop in term.over)
-        element, combine = sum_type(term), _COMBINES[term.combine]
+        element, combine = sum_type(term), Combine(term.combine.value)
         if combine is Combine.ADD and is_float(element) and (pair := factors_of(term)) is not None:
-            factors = self._factor(pair[0], term), self._factor(pair[1], term)
+            factors = tuple(self._factor(factor, term) for factor in pair)
             if not any(f.indirect for f in factors):
-                return reduced, Reduction(combine, element, factors)
+                return reduced, total(combine, element, *factors)
         body = Expressions(term.body, self._access)
         reads = tuple(body.accesses) or (self._whole_numbers(1)[[0]],)
         if body.expr.index == 0 and compute_type(reads[0].element) == element:
-            return reduced, Reduction(combine, element, reads)
+            return reduced, total(combine, element, *reads)
         # sums of small indices may be large
         each = body.expr if element_of_term(term.body) == element else convert(body.expr, element)
-        return reduced, Reduction(combine, element, reads, Body((each,), (element,)))
-
-
-def _moves(value: Term, body: Expressions, target: Access) -> bool:
-    """Returns whether a value is an element as memory holds it."""
-    return isinstance(value, Read) and body.accesses[0].element == target.element
+        return reduced, total(combine, element, *reads, value=each)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Attribute
 
+from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.formula.ranges import interval
 from ....glow_dialects.formula.statement import (
     Apply,
@@ -23,7 +24,6 @@ from ....glow_dialects.formula.statement import (
 )
 from ....glow_dialects.glow_nest.affine import Access
 from ....glow_dialects.scalar import Expr, Primitive, apply, convert, select, sqrt
-from ..codegen.types import bits, memory_type
 
 _EXACT_IN_F32 = 1 << 24
 """Up to this number, f32 has all integers."""
@@ -39,11 +39,11 @@ def integer_type(term: Term) -> Attribute:
     return i64 if reads or any(abs(b) >= 2**31 for b in bounds) else i32
 
 
-def element_of_term(term: Term) -> Attribute:
-    """Returns the element type of a term's value."""
+def element_of_term(term: Term, integer: Attribute | None = None) -> Attribute:
+    """Returns the element type of a term's value, of which indices may have a type `integer`."""
     if isinstance(term.type, Attribute):
         return term.type
-    return f64 if term.type is NumberKind.REAL else integer_type(term)
+    return f64 if term.type is NumberKind.REAL else integer or integer_type(term)
 
 
 def factors_of(term: Reduce) -> tuple[Read, Read] | None:
@@ -64,7 +64,7 @@ def sum_type(term: Reduce) -> Attribute:
     element, factors = element_of_term(term), factors_of(term)
     if element != i32 or term.combine is not Primitive.ADD or factors is None:
         return element
-    width = sum(bits(memory_type(element_of_term(f))) for f in factors)
+    width = sum(8 * element_bytes(element_of_term(f)) for f in factors)
     return f32 if points(term.over) << (width - 1) <= _EXACT_IN_F32 else element
 
 
@@ -81,9 +81,7 @@ class Expressions:
         self.expr = self._visit(term)
 
     def _type(self, term: Term) -> Attribute:
-        if isinstance(term.type, Attribute):
-            return term.type
-        return f64 if term.type is NumberKind.REAL else self._integer
+        return element_of_term(term, self._integer)
 
     def _visit(self, term: Term) -> Expr:
         if term not in self._known:
@@ -110,9 +108,8 @@ class Expressions:
 
     def _read(self, term: LoopValue | Read) -> Expr:
         access = self._argument(term)
+        found = Expr.argument(len(self.accesses) + (self._reduction is not None))
         self.accesses.append(access)
-        first = 0 if self._reduction is None else 1
-        found = Expr.argument(first + len(self.accesses) - 1)
         return self._whole(term, found, access.element)
 
     def _whole(self, term: Term, value: Expr, element: Attribute) -> Expr:

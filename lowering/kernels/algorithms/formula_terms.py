@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial, reduce
 
 from xdsl.dialects.builtin import i1
 
@@ -16,6 +17,7 @@ from ....glow_dialects.formula.statement import (
     Read,
     Reduce,
     Term,
+    walk,
 )
 from ....glow_dialects.scalar import Primitive
 
@@ -28,12 +30,20 @@ def outermost_reductions(term: Term) -> list[Reduce]:
 
 
 def reduction_in(term: Term) -> Reduce | None:
-    found = outermost_reductions(term)
-    return found[0] if found else None
+    return next(iter(outermost_reductions(term)), None)
 
 
-def index_sum(a: Term, b: Term) -> Term:
-    return Apply(NumberKind.INTEGER, a.at, Primitive.ADD, (a, b))
+def index_number(at: int, value: int) -> Term:
+    return Constant(NumberKind.INTEGER, at, value)
+
+
+def index_term(kind: Primitive, *arguments: Term) -> Term:
+    """Returns an operation on indices."""
+    return Apply(NumberKind.INTEGER, arguments[0].at, kind, arguments)
+
+
+def _condition(kind: Primitive, a: Term, b: Term) -> Term:
+    return Apply(i1, a.at, kind, (a, b))
 
 
 def chosen_by_bounds(term: Read, outside: Term) -> Term:
@@ -41,23 +51,20 @@ def chosen_by_bounds(term: Read, outside: Term) -> Term:
     Returns a read with indices within the bounds, or the value beyond the bounds, by the
     conditions.
     """
-    at, conditions, indices = term.at, None, list(term.indices)
+    conditions: list[Term] = []
+    indices = list(term.indices)
     for d, (index, size) in enumerate(zip(term.indices, term.shape, strict=True)):
         low, high = interval(index)
-        zero, end = (Constant(NumberKind.INTEGER, at, n) for n in (0, size - 1))
-        found: list[Term] = []
+        zero, end = index_number(term.at, 0), index_number(term.at, size - 1)
         if low < 0:
-            found.append(Apply(i1, at, Primitive.LE, (zero, index)))
-            indices[d] = Apply(NumberKind.INTEGER, at, Primitive.MAXIMUM, (indices[d], zero))
+            conditions.append(_condition(Primitive.LE, zero, index))
+            indices[d] = index_term(Primitive.MAXIMUM, indices[d], zero)
         if high >= size:
-            found.append(Apply(i1, at, Primitive.LE, (index, end)))
-            indices[d] = Apply(NumberKind.INTEGER, at, Primitive.MINIMUM, (indices[d], end))
-        for condition in found:
-            pair = condition if conditions is None else (conditions, condition)
-            conditions = pair if not isinstance(pair, tuple) else Apply(i1, at, Primitive.AND, pair)
-    assert conditions is not None
+            conditions.append(_condition(Primitive.LE, index, end))
+            indices[d] = index_term(Primitive.MINIMUM, indices[d], end)
     inside = replace(term, indices=tuple(indices), outside=None)
-    return Apply(term.type, at, Primitive.SELECT, (conditions, inside, outside))
+    condition = reduce(partial(_condition, Primitive.AND), conditions)
+    return Apply(term.type, term.at, Primitive.SELECT, (condition, inside, outside))
 
 
 def index_in_memory(term: Term, size: int) -> Read | None:
@@ -65,37 +72,15 @@ def index_in_memory(term: Term, size: int) -> Read | None:
     Returns the index that a term reads and keeps within a size as accesses do it (`Indirect`):
     `clamp(i if i >= 0 else i + size, 0, size - 1)`. None for other terms.
     """
-    match term:
-        case Apply(
-            kind=Primitive.MAXIMUM,
-            arguments=(
-                Apply(
-                    kind=Primitive.MINIMUM,
-                    arguments=(
-                        Apply(
-                            kind=Primitive.SELECT,
-                            arguments=(
-                                Apply(
-                                    kind=Primitive.LE,
-                                    arguments=(Constant(value=0), Convert(operand=Read() as found)),
-                                ),
-                                Convert() as front,
-                                Apply(
-                                    kind=Primitive.ADD,
-                                    arguments=(Convert() as end, Constant(value=length)),
-                                ),
-                            ),
-                        ),
-                        Constant(value=last),
-                    ),
-                ),
-                Constant(value=0),
-            ),
-        ) if (length, last) == (size, size - 1):
-            same = all(_is_same(other.operand, found) for other in (front, end))
-            return found if same else None
-        case _:
-            return None
+    found = next((part for part in walk(term) if isinstance(part, Read)), None)
+    if found is None:
+        return None
+    zero, length, last = (index_number(term.at, n) for n in (0, size, size - 1))
+    index = Convert(NumberKind.INTEGER, term.at, found)
+    from_end = index_term(Primitive.ADD, index, length)
+    chosen = index_term(Primitive.SELECT, _condition(Primitive.LE, zero, index), index, from_end)
+    clamped = index_term(Primitive.MAXIMUM, index_term(Primitive.MINIMUM, chosen, last), zero)
+    return found if _is_same(term, clamped) else None
 
 
 def _is_same(a: Term, b: Term) -> bool:
@@ -109,6 +94,8 @@ def _is_same(a: Term, b: Term) -> bool:
             equal = a.value == b.value
         case Apply(), Apply():
             equal = a.kind == b.kind
+        case Convert(), Convert():
+            equal = True
         case _:
             return False
     same_parts = len(a.parts) == len(b.parts) and all(map(_is_same, a.parts, b.parts))
