@@ -60,9 +60,7 @@ class Part:
     def __init__(self, first: Sequence[Affine], tiles: Sequence[int], part: Sequence[Edge]):
         """A block has `tiles` tiles along each dimension, from the tiles `first` on."""
         self.edges = part
-        self.tiles = [
-            Dim(name, edge.tiles) for name, edge in zip(names("t", part), part, strict=True)
-        ]
+        self.tiles = [Dim(f"t{i}", edge.tiles) for i, edge in enumerate(part)]
         numbers = [t + edge.start for t, edge in zip(self.tiles, part, strict=True)]
         self.tile = affine(0)
         """The number of a tile within its block."""
@@ -79,8 +77,3 @@ class Part:
 def added(places: Sequence[Affine], others: Sequence[Index]) -> list[Affine]:
     """Returns the sums of places along each dimension."""
     return [a + b for a, b in zip(places, others, strict=True)]
-
-
-def names(kind: str, axes: Sequence[object]) -> Sequence[str]:
-    """Returns names of loops over axes."""
-    return [f"{kind}{number}" for number, _ in enumerate(axes)]

@@ -11,7 +11,7 @@ Numbers of f32 can be sums of three parts of bf16 (`semantics.bf16_parts`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -26,9 +26,11 @@ from ....glow_dialects.scalar import Expr, bitcast, maximum, multiply_add
 
 Row = Sequence[Fraction]
 Matrix = Sequence[Row]
-Sparse = Sequence[Expr | None]
+Sparse = Sequence[Expr | None] | np.ndarray
 """A vector of values, in which None stands for zero."""
-Transform = Callable[[Matrix, Sparse], list["Expr | None"]]
+Transform = Callable[[np.ndarray, Matrix], np.ndarray]
+_SIGNS: Matrix = [[Fraction(1), Fraction(1)], [Fraction(1), Fraction(-1)]]
+"""The coefficients of a sum and of a difference."""
 
 
 def combination(row: Row, values: Sparse) -> Expr | None:
@@ -57,37 +59,39 @@ def _scaled(coefficient: Fraction, value: Expr) -> Expr:
     return value * float(coefficient)
 
 
-def by_row_pairs(matrix: Matrix, values: Sparse) -> list[Expr | None]:
+def by_row_pairs(values: np.ndarray, matrix: Matrix) -> np.ndarray:
     """Returns the product of a matrix whose rows come in pairs, such as B^T, with a vector."""
     result: list[Expr | None] = []
-    while len(result) < len(matrix):
-        k = len(result)
-        pair = _split(matrix[k], matrix[k + 1]) if k + 1 < len(matrix) else None
-        if pair is None:
-            result.append(combination(matrix[k], values))
-            continue
-        even, odd = (combination(row, values) for row in pair)
-        result += [_sum(even, odd), _difference(even, odd)]
-    return result
+    for rows in _in_pairs(matrix):
+        result += _sum_and_difference([combination(row, values) for row in rows])
+    return np.array(result, object)
 
 
-def by_column_pairs(matrix: Matrix, values: Sparse) -> list[Expr | None]:
+def by_column_pairs(values: np.ndarray, matrix: Matrix) -> np.ndarray:
     """Returns the product of a matrix whose columns come in pairs, such as A^T, with a vector."""
-    columns = list(zip(*matrix, strict=True))
     kept: list[Row] = []
     inputs: list[Expr | None] = []
-    k = 0
-    while k < len(columns):
-        pair = _split(columns[k], columns[k + 1]) if k + 1 < len(columns) else None
-        if pair is None:
-            kept.append(columns[k])
-            inputs.append(values[k])
-            k += 1
-            continue
-        kept += pair
-        inputs += [_sum(*values[k : k + 2]), _difference(*values[k : k + 2])]
-        k += 2
-    return [combination(row, inputs) for row in zip(*kept, strict=True)]
+    for columns in _in_pairs(list(zip(*matrix, strict=True))):
+        inputs += _sum_and_difference(values[len(kept) : len(kept) + len(columns)])
+        kept += columns
+    return np.array([combination(row, inputs) for row in zip(*kept, strict=True)], object)
+
+
+def _in_pairs(rows: Matrix) -> Iterator[Matrix]:
+    """Yields the parts of each pair of rows as `_split` returns them, and each other row alone."""
+    place = 0
+    while place < len(rows):
+        pair = rows[place : place + 2]
+        found = (_split(*pair) if len(pair) == 2 else None) or pair[:1]
+        yield found
+        place += len(found)
+
+
+def _sum_and_difference(values: Sparse) -> list[Expr | None]:
+    """Returns the sum and the difference of two values, and one value alone as it is."""
+    if len(values) == 1:
+        return list(values)
+    return [combination(signs, values) for signs in _SIGNS]
 
 
 def _split(a: Row, b: Row) -> tuple[Row, Row] | None:
@@ -102,36 +106,14 @@ def _split(a: Row, b: Row) -> tuple[Row, Row] | None:
     return (even, odd) if any(even) and any(odd) else None
 
 
-def _sum(a: Expr | None, b: Expr | None) -> Expr | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
-
-
-def _difference(a: Expr | None, b: Expr | None) -> Expr | None:
-    if b is None:
-        return a
-    return -b if a is None else a - b
-
-
 def transformed(product: Transform, matrices: Sequence[Matrix], tile: np.ndarray) -> np.ndarray:
     """
     Returns the products of matrices with a tile of values along each of its dimensions, the first
     one first: `A @ tile @ B^T` for two.
     """
     for axis, matrix in enumerate(matrices):
-        lines = np.moveaxis(tile, axis, -1)
-        results = [product(matrix, list(line)) for line in lines.reshape(-1, lines.shape[-1])]
-        tile = as_tile((*lines.shape[:-1], -1), [value for line in results for value in line])
-        tile = np.moveaxis(tile, -1, axis)
+        tile = np.apply_along_axis(product, axis, tile, matrix)
     return tile
-
-
-def as_tile(shape: Sequence[int], values: Sparse) -> np.ndarray:
-    """Returns values in row-major order as an array."""
-    tile = np.empty(len(values), object)
-    tile[:] = values
-    return tile.reshape(shape)
 
 
 def largest(y: np.ndarray) -> Expr:

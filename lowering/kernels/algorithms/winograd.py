@@ -11,7 +11,6 @@ parts as well. Bytes are transformed to words of 16 bits, of which pairs are mul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -40,9 +39,8 @@ from ....semantics.cook_toom import Transforms, integer_transforms, winograd_tra
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, choose_blocks, edges
-from .tiles import Image, Part, added, names
+from .tiles import Image, Part, added
 from .transforms import (
-    as_tile,
     by_column_pairs,
     by_row_pairs,
     largest,
@@ -86,6 +84,8 @@ class _Winograd:
     """Whether the factors of products are parts of bf16."""
     factor: Attribute = f32
     """The element type of transformed tiles."""
+    input_bytes = element_bytes(f32)
+    """The bytes of an element of the transformed input or filter."""
 
     def __init__(
         self,
@@ -121,11 +121,6 @@ class _Winograd:
         self.inputs = self._in_planes(*self._inputs())
         self.products = self._in_planes((self.outputs, self.tiles, self.block), self.element)
 
-    @property
-    def input_bytes(self) -> int:
-        """The bytes of an element of the transformed input or filter."""
-        return element_bytes(self.factor)
-
     def _inputs(self) -> tuple[Sequence[int], Attribute]:
         """
         Returns the shape and the element type of the transformed input of a block, without the
@@ -148,7 +143,7 @@ class _Winograd:
 
     def _blocks(self, start: Sequence[int], kind: Sequence[BlockSpan]) -> None:
         """Computes blocks of some kind of a region that begins at `start`."""
-        loops = [Dim(name, s.blocks) for name, s in zip(names("b", kind), kind, strict=True)]
+        loops = [Dim(f"b{i}", span.blocks) for i, span in enumerate(kind)]
         first = [
             affine(dim if span.blocks > 1 else 0) * span.tiles + span.start + begin
             for dim, span, begin in zip(loops, kind, start, strict=True)
@@ -166,10 +161,7 @@ class _Winograd:
     def _transform_input(self, part: Part) -> None:
         """Computes `inputs[., block, tile, lane] = B^T d B`, for each part of a window."""
         c, lane = Dim("c", self.x.shape[1]), Dim("l", self.lanes)
-        steps = [
-            steps_of(name, axis.offsets)
-            for axis, name in zip(self.axes, names("w", self.axes), strict=True)
-        ]
+        steps = [steps_of(f"w{i}", axis.offsets) for i, axis in enumerate(self.axes)]
         for places in product(*steps):
             number = affine(0)
             for (i, _), axis in zip(places, self.axes, strict=True):
@@ -178,49 +170,36 @@ class _Winograd:
             place = number * c.size + c
             writes = [self.inputs[[p, place, part.tile, lane]] for p in range(self.planes)]
             reads = window.reads(c)
-            values = window.transform(self._factors(arguments(len(reads))))
+            values: Sequence[Expr] = arguments(len(reads))
+            if self.x.element != self.factor:
+                values = [convert(value, self.factor) for value in values]
             dims = [*number.terms, c, *part.tiles, lane]
-            self.k.map_all(dims, writes, reads, values)
-
-    def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
-        """Returns elements of the input in the type in which they are transformed."""
-        return values
-
-    def _output(self, value: Expr) -> Expr:
-        """Returns an output, of what the transforms make of it."""
-        return value
+            self.k.map_all(dims, writes, reads, window.transform(values))
 
     def _multiply(self, tiles: int) -> None:
+        """Computes `products[p, o]` in each of the planes p, as sums of products."""
+        p, t, out = Dim("p", self.planes), Dim("t", tiles), Dim("k", self.block)
+        o, reduced, sums = self._sums(p, t, out)
+        dims = (p, *affine(o).terms, t, out)
+        write, body = self.products[[p, o, t, out]], Body.passing(self.element)
+        self.k.nest(Nest(dims, (write,), body, (), sums, tuple(reduced), raw=True))
+
+    def _sums(self, p: Dim, t: Dim, out: Dim) -> tuple[Index, Sequence[Dim], Reduction]:
         """
-        Computes `products[p, o] = sum(inputs[p, c] * filters[p, o, c])` in each of the planes p,
-        where the channels c are those of the group of o.
+        Returns the loop over blocks o of output channels, and `sum(inputs[p, c] * filters[p, o,
+        c])`, where the channels c are those of the group of o.
         """
-        p, o, t = self._places(tiles)
         c, lane = Dim("c", self.inputs.shape[1] // self.group), Dim("l", self.lanes)
-        out, channel = Dim("k", self.block), affine(c)
-        block, reduced = channel, [c, lane]
+        o, reduced, channel = Dim("o", self.outputs), [c, lane], affine(c)
+        block = channel
         if self.group > 1:
             g, o = Dim("g", self.group), Dim("o", self.outputs // self.group)
             c, s = Dim("c", c.size // self.parts), Dim("s", self.parts)
             block, channel = s * self.x.shape[1] + g * c.size + c, s * c.size + c
             o, reduced = g * o.size + o, [s, c, lane]
-        products = total(
-            Combine.ADD,
-            self.element,
-            self.inputs[[p, block, t, lane]],
-            self.filters[[p, o, channel * self.lanes + lane, out]],
-        )
-        self._sum(products, (p, o, t, out), reduced)
-
-    def _places(self, tiles: int) -> tuple[Dim, Dim, Dim]:
-        """Returns the loops over planes, blocks of output channels, and tiles."""
-        return Dim("p", self.planes), Dim("o", self.outputs), Dim("t", tiles)
-
-    def _sum(self, products: Reduction, place: Sequence[Index], reduced: Sequence[Dim]) -> None:
-        """Stores the sums into `products[place]`."""
-        dims = tuple(dim for index in place for dim in affine(index).terms)
-        write, body = self.products[place], Body.passing(self.element)
-        self.k.nest(Nest(dims, (write,), body, (), products, tuple(reduced), raw=True))
+        factor = self.filters[[p, o, channel * self.lanes + lane, out]]
+        reads = self.inputs[[p, block, t, lane]], factor
+        return o, reduced, total(Combine.ADD, self.element, *reads)
 
     def _transform_result(self, part: Part) -> None:
         """
@@ -231,16 +210,27 @@ class _Winograd:
         at = part.places([axis.tile // pool for axis in self.axes])
         inside = list(product(*(range(edge.outputs // pool) for edge in part.edges)))
         places = [self.image.place(o, added(at, within), out) for within in inside]
-        numbers = np.arange(self.planes).reshape(self.sides)
-        order = numbers.transpose().flatten()
+        order = np.arange(self.planes).reshape(self.sides).flatten("F")
         reads: list[Access] = [self.products[[int(p), o, part.tile, out]] for p in order]
         reads.append(self.bias[[o, out]])
         *sums, bias = arguments(len(reads))
-        tile = as_tile(self.sides[::-1], sums).transpose()
+        tile = np.array(sums, object).reshape(self.sides, order="F")
         y = transformed(by_column_pairs, [t.outputs for t in self.transforms], tile)
         windows = [y[tuple(slice(i * pool, i * pool + pool) for i in at)] for at in inside]
         values = [self._output(largest(window)) + bias for window in windows]
         self.k.finish_tile((o, *part.tiles, out), places, reads, values)
+
+    def _output(self, value: Expr) -> Expr:
+        """
+        Divides a sum by the square of the divisor, of which it is a multiple: by its odd part as a
+        multiplication by the inverse modulo 2^32, and by its power of two as a shift.
+        """
+        square = prod(t.divisor for t in self.transforms)
+        shift = (square & -square).bit_length() - 1
+        odd = square >> shift
+        if odd > 1:
+            value = value * pow(odd, -1, 1 << 32)
+        return value >> shift if shift else value
 
 
 class _Window:
@@ -267,8 +257,7 @@ class _Window:
     def transform(self, values: Sequence[Expr]) -> list[Expr]:
         """Returns `B^T d B`, row by row."""
         d = np.full(self.k.sides, None, object)
-        seen = as_tile(self.seen[::-1], values).transpose()
-        d[tuple(map(slice, self.seen))] = seen
+        d[tuple(map(slice, self.seen))] = np.array(values, object).reshape(self.seen, order="F")
         v = transformed(by_row_pairs, [t.inputs for t in self.k.transforms], d)
         return [value or Expr.constant(0.0, self.k.factor) for value in v.flat]
 
@@ -277,10 +266,7 @@ class _WinogradInParts(_Winograd):
     """A Winograd convolution with products of parts of bf16 instead of f32."""
 
     in_parts = True
-
-    @property
-    def input_bytes(self) -> int:
-        return PARTS * element_bytes(bf16)
+    input_bytes = PARTS * element_bytes(bf16)
 
     def _inputs(self) -> tuple[Sequence[int], Attribute]:
         """Returns words of two parts, for the channels of two blocks."""
@@ -313,55 +299,22 @@ class _WinogradInParts(_Winograd):
             found += words_of_parts(value, v[1][i] if blocks > 1 else None)
         self.k.map_all([*affine(c).terms, *part.tiles, lane], writes, reads, found)
 
-    def _multiply(self, tiles: int) -> None:
-        """
-        Computes `products[p, o] = sum(inputs[p, c, i] * filters[p, o, c, j])` over c and parts i,
-        j.
-        """
-        p, o, t = self._places(tiles)
-        c, lane, out = Dim("c", self.filters.shape[2]), Dim("l", self.lanes), Dim("k", self.block)
+    def _sums(self, p: Dim, t: Dim, out: Dim) -> tuple[Index, Sequence[Dim], Reduction]:
+        """Returns `sum(inputs[p, c, i] * filters[p, o, c, j])` over c and parts i, j."""
+        o, c, lane = Dim("o", self.outputs), Dim("c", self.filters.shape[2]), Dim("l", self.lanes)
         parts, i, j = pairs_of_parts()
-        products = total(
-            Combine.ADD,
-            self.element,
-            self.inputs[[p, c, i, t, lane]],
-            self.filters[[p, o, c, j, lane, out, 0]],
-        )
-        products = replace(products, terms=2)
-        self._sum(products, (p, o, t, out), (c, parts, lane))
+        reads = self.inputs[[p, c, i, t, lane]], self.filters[[p, o, c, j, lane, out, 0]]
+        return o, (c, parts, lane), Reduction(Combine.ADD, self.element, reads, terms=2)
 
 
 class _WinogradOfBytes(_Winograd):
     """A Winograd convolution of bytes, whose transforms are words of 16 bits."""
 
     factor = i16
+    input_bytes = element_bytes(i16)
 
-    def _factors(self, values: Sequence[Expr]) -> Sequence[Expr]:
-        return [convert(value, i16) for value in values]
-
-    def _output(self, value: Expr) -> Expr:
-        """
-        Divides a sum by the square of the divisor, of which it is a multiple: by its odd part as a
-        multiplication by the inverse modulo 2^32, and by its power of two as a shift.
-        """
-        square = prod(t.divisor for t in self.transforms)
-        shift = (square & -square).bit_length() - 1
-        odd = square >> shift
-        if odd > 1:
-            value = value * pow(odd, -1, 1 << 32)
-        return value >> shift if shift else value
-
-    def _multiply(self, tiles: int) -> None:
-        """
-        Computes `products[p, o, k] = sum(inputs[p, c, 2 * g + m] * filters[p, o, c, g, k, m])` over
-        c, g and m.
-        """
-        p, o, t = self._places(tiles)
-        c, g, out = Dim("c", self.x.shape[1]), Dim("g", self.lanes // 2), Dim("k", self.block)
-        products = total(
-            Combine.ADD,
-            self.element,
-            self.inputs[[p, c, t, affine(g) * 2]],
-            self.filters[[p, o, c, g, out, 0]],
-        )
-        self._sum(replace(products, terms=2), (p, o, t, out), (c, g))
+    def _sums(self, p: Dim, t: Dim, out: Dim) -> tuple[Index, Sequence[Dim], Reduction]:
+        """Returns `sum(inputs[p, c, 2 * g + m] * filters[p, o, c, g, out, m])` over c, g and m."""
+        o, c, g = Dim("o", self.outputs), Dim("c", self.x.shape[1]), Dim("g", self.lanes // 2)
+        reads = self.inputs[[p, c, t, affine(g) * 2]], self.filters[[p, o, c, g, out, 0]]
+        return o, (c, g), Reduction(Combine.ADD, self.element, reads, terms=2)
