@@ -18,7 +18,6 @@ from ....glow_dialects.elements import compute_type, element_bytes, least_finite
 from ....glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
-from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, NumberList, Reduction
 from ....glow_dialects.scalar import Expr, convert, maximum, multiply_add, select
 from ..registry import Kernel, kernel, total, view_dims
@@ -40,6 +39,8 @@ The least exponent of a power of e, relative to the largest in its row, which is
 smaller exponents would not change a sum even in f64. Products with them can be subnormal, and
 processors take many times as long for these.
 """
+_POWER = select(X - Y < _LEAST_EXPONENT, 0.0, power_from(_LEAST_EXPONENT))
+"""The power `exp(score - peak)`, or zero where that is too small to matter."""
 
 
 @kernel(AttentionOp, MaskedAttentionOp, keeps_limits=True)
@@ -148,7 +149,7 @@ def _few_rows(head: _Head) -> None:
     hides = len(k.operands) > 3 and j.limit is None and hides_blocks(j.size)
     blocks = _Blocks(head, masked_keys_together(j.size) if hides else j.size)
     sums = k.scratch((count, d.size), element) if hides else None
-    result = _kept(k, X * Y, Y < inf)
+    scaled, result = X * k.call.float("scale"), _kept(k, X * Y, Y < inf)
 
     def visit(at: Rows) -> None:
         (i,), row = at.place, at.row
@@ -161,8 +162,8 @@ def _few_rows(head: _Head) -> None:
             products = total(Combine.ADD, element, head.query(i, t), head.of(1, position, t))
             mask = head.mask(i, position)
             place = powers[[row, position]]
-            k.map([row, near], place, mask, _score(k, bool(mask)), [t], products)
-        softmax_of_rows(k, row, j, None, scores, peak[[row]], share[[row]], _power())
+            k.map([row, near], place, mask, scaled + Y if mask else scaled, [t], products)
+        softmax_of_rows(k, row, j, None, scores, peak[[row]], share[[row]], _POWER)
         if sums is None:
             means = total(Combine.ADD, element, scores, head.of(2, j, d))
             k.finish([row, d], head.place(i, d), [share[[row]]], result, [j], means)
@@ -233,7 +234,7 @@ class _Blocks:
         hidden, one = least_finite(element) / 2, Expr.constant(1, element)
         sees = select(X <= hidden, select(Y <= hidden, one, 0), one)
         reads = masks[[row, every]], best
-        some = Reduction(Combine.MAXIMUM, element, reads, Body((sees,), (element,)))
+        some = total(Combine.MAXIMUM, element, *reads, value=sees)
         k.map([every], visible[[every]], (), X, [row], some)
         return [
             k.list_nonzeros(block, visible[[affine(block) + first]])
@@ -250,7 +251,7 @@ class _Packed:
         rows, inner = k.operands[0].shape[1::2]
         self.keys, self.columns = k.operands[2].shape[1::2]
         self.t = Dim("t", inner)
-        lanes = k.machine.lanes(8 * element_bytes(element))
+        lanes = k.lanes(element)
         self.key_width = balanced_panel(k.machine, lanes, self.keys)
         self.width = balanced_panel(k.machine, lanes, self.columns)
         count = queries_together(rows)
@@ -281,10 +282,10 @@ class _Packed:
     def pack(self) -> None:
         """Copies the keys and values of a group of heads to panels."""
         k, t, of, j = self.k, self.t, self.head.of, Dim("j", self.keys, self.limit)
-        for p, lane in each_panel(k, self.keys, self.key_width, self.limit, opens=True):
+        for p, (lane,) in each_panel(k, self.keys, self.key_width, self.limit, opens=True):
             position = p * self.key_width + lane
             k.copy([t, lane], self.key_panels[[p, t, lane]], of(1, position, t))
-        for p, lane in each_panel(k, self.columns, self.width):
+        for p, (lane,) in each_panel(k, self.columns, self.width):
             column = p * self.width + lane
             k.copy([j, lane], self.value_panels[[p, j, lane]], of(2, j, column))
 
@@ -311,8 +312,8 @@ class _Packed:
         k, (i,), row, j = self.k, rows.place, rows.row, Dim("j", self.keys, self.limit)
         peak, share = self.peak[[row]], self.share[[row]]
         self._scores(rows, affine(0), self.keys)
-        softmax_of_rows(k, row, j, None, self.powers[[row, j]], peak, share, _power())
-        for p, lane in each_panel(k, self.columns, self.width):
+        softmax_of_rows(k, row, j, None, self.powers[[row, j]], peak, share, _POWER)
+        for p, (lane,) in each_panel(k, self.columns, self.width):
             place = self.head.place(i, p * self.width + lane)
             result, means = _kept(k, X * Y, Y < inf), self._means(row, j, p, lane, j)
             k.finish([row, lane], place, [share], result, [j], means)
@@ -325,12 +326,12 @@ class _Packed:
         self._scores(rows, block, keys)
         largest = total(Combine.LARGEST_NUMBER, element, scores)
         k.map([row], peak, [former], maximum(X, Y), [j], largest)
-        k.update([row, j], scores, [peak], _power())
-        k.update([row], former, [peak], _power())
+        k.update([row, j], scores, [peak], _POWER)
+        k.update([row], former, [peak], _POWER)
         # the former peak has become the factor of what was summed
         added = multiply_add(Y, Z, X)
         k.update([row], share, [former], added, [j], total(Combine.ADD, element, scores))
-        for p, lane in each_panel(k, self.columns, self.width):
+        for p, (lane,) in each_panel(k, self.columns, self.width):
             at = self.sums[[row, p * self.width + lane]]
             means = self._means(row, j, p, lane, block * self.blocks.together + j)
             k.update([row, lane], at, [former], added, [j], means)
@@ -340,32 +341,21 @@ class _Packed:
         """Computes the scores of a block of keys."""
         k, (i,), row, t = self.k, rows.place, rows.row, self.t
         together = self.blocks.together
-        for p, lane in each_panel(k, keys, self.key_width, self.limit):
+        for p, (lane,) in each_panel(k, keys, self.key_width, self.limit):
             column = p * self.key_width + lane
             position = block * together + column
             panel = block * (together // self.key_width) + p
             reads = self.query[[row, t]], self.key_panels[[panel, t, lane]]
             products = total(Combine.ADD, self.head.element, *reads)
             mask = self.head.mask(i, position)
-            score = X + Y if mask else X
-            k.map([row, lane], self.powers[[row, column]], mask, score, [t], products)
+            scores = self.powers[[row, column]]
+            k.map([row, lane], scores, mask, X + Y if mask else X, [t], products)
 
     def _means(self, row: Dim, j: Dim, p: Affine, lane: Dim, position: Index) -> Reduction:
         reads = self.powers[[row, j]], self.value_panels[[p, position, lane]]
         return total(Combine.ADD, self.head.element, *reads)
 
 
-def _score(k: Kernel, is_masked: bool) -> Expr:
-    """Returns a score, from the product and perhaps the mask."""
-    scaled = X * k.call.float("scale")
-    return scaled + Y if is_masked else scaled
-
-
 def _kept(k: Kernel, mean: Expr, is_weighted: Expr) -> Expr:
     """Returns a mean, or zero if the node is safe and the sum of the weights is no number."""
     return select(is_weighted, mean, 0) if k.call.get("safe") else mean
-
-
-def _power() -> Expr:
-    """Returns `exp(score - peak)`, or zero where that is too small to matter."""
-    return select(X - Y < _LEAST_EXPONENT, 0.0, power_from(_LEAST_EXPONENT))

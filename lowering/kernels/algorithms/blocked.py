@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from ....glow_dialects.elements import compute_type, element_bytes
@@ -23,20 +22,10 @@ from ..codegen.types import memory_type, value_type
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import rows_packed_together
 from .formula import formula
-from .row_blocks import Rows, in_blocks
+from .row_blocks import Rows, each_panel, in_blocks
 
 _LEAST_READERS = 4
 """Blocks of results that read an image; fewer do not repay packing it."""
-
-
-@dataclass(frozen=True)
-class _Points:
-    """The pixels that a convolution of 1 x 1 reads, in rows, of which some are packed at a time."""
-
-    sizes: Sequence[int]
-    """The number of rows, and the sizes of a row."""
-    strides: Sequence[int]
-    rows_together: int
 
 
 @kernel(BlockedConvolutionOp)
@@ -45,13 +34,14 @@ def convolution(k: Kernel) -> None:
     if (points := _packed_points(k)) is None:
         formula(k)
     else:
-        _by_packed_points(k, points)
+        _by_packed_points(k, *points)
 
 
-def _packed_points(k: Kernel) -> _Points | None:
+def _packed_points(k: Kernel) -> tuple[Sequence[int], Sequence[int], int] | None:
     """
-    Returns the pixels that are packed; None unless each pixel of the result depends on one of the
-    image alone, and it pays off.
+    Returns the number of rows of pixels and the sizes of a row, the strides between pixels, and how
+    many rows are packed at a time; None unless each pixel of the result depends on one of the image
+    alone, and it pays off.
     """
     x, filters, _ = k.operands
     blocks, kernel_size = k.result.shape[1], prod(filters.shape[2:-2])
@@ -74,24 +64,26 @@ def _packed_points(k: Kernel) -> _Points | None:
     together = rows_packed_together(
         k.machine, x.shape[1], plane_bytes, sizes[0], row_bytes, not is_dense
     )
-    return None if together is None else _Points(sizes, strides, together)
+    return None if together is None else (sizes, strides, together)
 
 
-def _by_packed_points(k: Kernel, points: _Points) -> None:
+def _by_packed_points(
+    k: Kernel, sizes: Sequence[int], strides: Sequence[int], together: int
+) -> None:
     """Computes a convolution of 1 x 1 from dense copies of a few rows of pixels at a time."""
     x, filters, bias = k.operands
     n = Dim("n", x.shape[0])
-    inner = [Dim(f"w{i}", size) for i, size in enumerate(points.sizes[1:])]
-    shape = (filters.shape[1], points.rows_together, *points.sizes[1:], x.shape[-1])
+    inner = [Dim(f"w{i}", size) for i, size in enumerate(sizes[1:])]
+    shape = (filters.shape[1], together, *sizes[1:], x.shape[-1])
     packed = k.scratch(shape, x.element)
     # the index of the last of joined dimensions alone moves through all pixels
-    zeros: list[Index] = [0] * (x.rank - 3 - len(points.sizes))
+    zeros: list[Index] = [0] * (x.rank - 3 - len(sizes))
 
     def visit(rows: Rows) -> None:
         ob, o = Dim("ob", k.result.shape[1]), Dim("o", k.result.shape[-1])
         cb, c = Dim("cb", filters.shape[1]), Dim("c", filters.shape[-2])
         pixel = [*rows.place, *inner]
-        source = [affine(p) * s for p, s in zip(pixel, points.strides, strict=True)]
+        source = [affine(p) * s for p, s in zip(pixel, strides, strict=True)]
         copied = [cb, rows.row, *inner, c]
         k.copy(copied, packed[copied], x[[n, cb, *zeros, *source, c]])
         factors = packed[copied], filters[[ob, cb, *[0] * (x.rank - 3), c, o]]
@@ -100,7 +92,7 @@ def _by_packed_points(k: Kernel, points: _Points) -> None:
         k.finish([ob, rows.row, *inner, o], place, [bias[[ob, o]]], X + Y, [cb, c], sums)
 
     with k.repeat(n):
-        in_blocks(k, Rows((), 0, Dim("i", points.sizes[0])), points.rows_together, visit)
+        in_blocks(k, Rows((), 0, Dim("i", sizes[0])), together, visit)
 
 
 def windows(
@@ -127,7 +119,7 @@ def pack(k: Kernel) -> None:
     if rest and block in RECORDS and memory_type(x.element) == value_type(x.element):
         _pack_records(k)
         return
-    for dims, packed, plain in _blocks(y, x):
+    for dims, packed, plain in _blocks(k, y, x):
         k.copy(dims, packed, plain)
     if rest:
         n, *space = _pixels(x)
@@ -141,21 +133,16 @@ def _pixels(plain: View) -> list[Dim]:
     return [Dim("n", plain.shape[0]), *(Dim(f"s{i}", s) for i, s in enumerate(plain.shape[2:]))]
 
 
-def _blocks(packed: View, plain: View) -> Iterator[tuple[list[Dim], Access, Access]]:
+def _blocks(k: Kernel, packed: View, plain: View) -> Iterator[tuple[list[Dim], Access, Access]]:
     """
     Yields the loops over the full blocks, then those over the channels of the last block, with both
     places of an element.
     """
-    block = packed.shape[-1]
     n, *space = _pixels(plain)
-    full, rest = divmod(plain.shape[1], block)
-    if full:
-        b, c = Dim("b", full), Dim("c", block)
-        place = [n, b, *space, c]
-        yield place, packed[place], plain[[n, Affine({b: block, c: 1}), *space]]
-    if rest:
-        c = Dim("c", rest)
-        yield [n, *space, c], packed[[n, full, *space, c]], plain[[n, c + full * block, *space]]
+    block, names = packed.shape[-1], ("b", "c")
+    for b, (*blocks, c) in each_panel(k, plain.shape[1], block, in_nest=True, names=names):
+        place = packed[[n, b, *space, c]], plain[[n, b * block + c, *space]]
+        yield [n, *blocks, *space, c], *place
 
 
 def _pack_records(k: Kernel) -> None:
@@ -176,5 +163,5 @@ def _pack_records(k: Kernel) -> None:
 @kernel(UnpackChannelsOp)
 def unpack(k: Kernel) -> None:
     """Unpacks the full blocks, then the lanes of the last block that have a channel."""
-    for dims, packed, plain in _blocks(k.operands[0], k.result):
+    for dims, packed, plain in _blocks(k, k.operands[0], k.result):
         k.copy(dims, plain, packed)

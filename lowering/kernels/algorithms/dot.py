@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects.builtin import IntegerType, i16, i32
 
 from ....glow_dialects.elements import storage_type
@@ -75,16 +73,9 @@ def _panels(k: Kernel, group: Dim | int, block: Dim | int, count: int) -> None:
     around = [d for d in (group, block) if isinstance(d, Dim)]
     ob = affine(group) * (y.shape[1] // k.call.int("group")) + block
     number = ob * (y.shape[-1] // panel) + p
-    products = Reduction(
-        Combine.ADD,
-        k.element,
-        (
-            x[[n, affine(group) * cb.size + cb, *places, affine(g) * terms]],
-            filters[[number, cb, *offset, g, j, 0]],
-        ),
-        terms=terms,
-        adds_operand=k.element == i32,
-    )
+    pixel = x[[n, affine(group) * cb.size + cb, *places, affine(g) * terms]]
+    reads, is_exact = (pixel, filters[[number, cb, *offset, g, j, 0]]), k.element == i32
+    products = Reduction(Combine.ADD, k.element, reads, terms=terms, adds_operand=is_exact)
     o = Affine({p: panel, j: 1})
     dims = [n, *around, p, *window, j]
     place: list[Index] = [n, ob, *window, o]
@@ -105,38 +96,21 @@ def matmul(k: Kernel) -> None:
     Computes `y[r, p * width + j] = sum(x[r, t * g + m] * weights[p, g, j, m])` over `g` and `m`.
     """
     _widen(k)
-    panels, _, width, _ = k.operands[1].shape
-    rest = k.call.int("columns") - (panels - 1) * width
-    full = panels if rest == width else panels - 1
-    if full:
-        _columns(k, Dim("p", full))
-    if rest < width:
-        _last_columns(k, panels - 1, rest)
-
-
-def _rows(k: Kernel) -> list[Dim]:
-    return list(view_dims(k.operands[0], "r"))[:-1]
-
-
-def _products(k: Kernel, rows: Sequence[Dim], p: Dim | int, j: Dim, g: Dim) -> Reduction:
     x, weights = k.operands
-    terms = weights.shape[-1]
-    reads = (x[[*rows, affine(g) * terms]], weights[[p, g, j, 0]])
-    return Reduction(Combine.ADD, k.element, reads, terms=terms)
+    _, groups, width, terms = weights.shape
+    *rows, _ = view_dims(x, "r")
+    j, g = Dim("j", width), Dim("g", groups)
 
+    def products(p: Dim | int) -> Reduction:
+        reads = (x[[*rows, affine(g) * terms]], weights[[p, g, j, 0]])
+        return Reduction(Combine.ADD, k.element, reads, terms=terms)
 
-def _columns(k: Kernel, p: Dim) -> None:
-    """Computes the columns of a full panel."""
-    _, groups, width, _ = k.operands[1].shape
-    rows, j, g = _rows(k), Dim("j", width), Dim("g", groups)
-    place: list[Index] = [*rows, affine(p) * width + j]
-    k.finish([*rows, p, j], place, (), X, [g], _products(k, rows, p, j, g))
-
-
-def _last_columns(k: Kernel, panel: int, columns: int) -> None:
-    """Computes the last panel as a whole, and stores its first columns."""
-    _, groups, width, _ = k.operands[1].shape
-    rows, j, g, c = _rows(k), Dim("j", width), Dim("g", groups), Dim("c", columns)
-    sums = k.scratch((*(r.size for r in rows), width), k.element)
-    k.map([*rows, j], sums[[*rows, j]], (), X, [g], _products(k, rows, panel, j, g))
-    k.finish([*rows, c], [*rows, c + panel * width], [sums[[*rows, c]]])
+    full, rest = divmod(k.call.int("columns"), width)
+    if full:
+        p = Dim("p", full)
+        k.finish([*rows, p, j], [*rows, affine(p) * width + j], (), X, [g], products(p))
+    if rest:
+        # the last panel is computed as a whole, and its first columns are stored
+        c, sums = Dim("c", rest), k.scratch((*(r.size for r in rows), width), k.element)
+        k.map([*rows, j], sums[[*rows, j]], (), X, [g], products(full))
+        k.finish([*rows, c], [*rows, c + full * width], [sums[[*rows, c]]])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.indexing import CumProdOp, CumSumOp, Cumulative, ScatterOp
 from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, Indirect
 from ....glow_dialects.scalar import Expr, arguments, convert, maximum, minimum
@@ -58,13 +59,9 @@ def cumulative(k: Kernel) -> None:
     total, element = arguments(2)
     new = convert(element, wide)
     combined = total * new if operator is CumProdOp else total + new
-
-    def combine() -> None:
-        k.update(others, before[others], [data[place]], combined)
-
-    def finish() -> None:
-        k.finish(others, place, [before[others]], convert(Expr.argument(0), k.element))
-
     with k.repeat(step):
-        for part in (finish, combine) if k.call.get("exclusive") else (combine, finish):
-            part()
+        if not k.call.get("exclusive"):
+            k.update(others, before[others], [data[place]], combined)
+        k.finish(others, place, [before[others]], convert(X, k.element))
+        if k.call.get("exclusive"):
+            k.update(others, before[others], [data[place]], combined)

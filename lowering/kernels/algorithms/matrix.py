@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.ir import Attribute
-
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.matrix import MatMulOp
@@ -23,7 +21,7 @@ from ..schedules.blocking import (
     rows_finished_together,
     rows_of_panels,
 )
-from .row_blocks import Rows, for_rows, in_blocks, one_or_several, panels_visited
+from .row_blocks import Rows, each_panel, for_rows, in_blocks, one_or_several
 
 
 @kernel(MatMulOp, keeps_limits=True)
@@ -54,7 +52,7 @@ def matmul(k: Kernel) -> None:
         _by_panels(k, lhs, _in_panels(k, rhs), columns)
         return
     has_limits = any(v.limits for v in (lhs, rhs, *k.elementwise_views))
-    if not has_limits and fills_part(_lanes(k, compute_type(k.element)), rows, columns):
+    if not has_limits and fills_part(k.lanes(compute_type(k.element)), rows, columns):
         _in_whole_vectors(k, batch, lhs, rhs)
         return
     if rhs.strides[-1] != 1 and repays_transposing(rows, terms):
@@ -69,30 +67,20 @@ def matmul(k: Kernel) -> None:
 def _in_whole_vectors(k: Kernel, batch: Sequence[Dim], lhs: View, rhs: View) -> None:
     """Computes products whose columns fill a part of a vector, from copies in whole vectors."""
     rows, terms, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
-    panel = k.scratch((1, terms, _lanes(k, compute_type(k.element))), rhs.element)
+    panel = k.scratch((1, terms, k.lanes(compute_type(k.element))), rhs.element)
     t, j = Dim("t", terms), Dim("j", columns)
     with k.repeat(*batch):
         k.copy([t, j], panel[[0, t, j]], rhs[[*batch, t, j]])
         _panel(k, lhs, panel, Rows(batch, 0, Dim("i", rows)), 0, [j])
 
 
-def _lanes(k: Kernel, element: Attribute) -> int:
-    """Returns how many elements a vector has."""
-    return k.machine.lanes(8 * element_bytes(element))
-
-
 def _in_panels(k: Kernel, matrix: View) -> View:
     """Returns a copy of a matrix [K, N] in panels [ceil(N / width), K, width]."""
     inner, columns = matrix.shape
-    width = balanced_panel(k.machine, _lanes(k, matrix.element), columns)
-    panels, rest = divmod(columns, width)
-    copied = k.scratch((panels + (rest > 0), inner, width), matrix.element)
-    p, t, j = Dim("p", panels), Dim("t", inner), Dim("j", width)
-    if panels:
-        k.copy([p, t, j], copied[[p, t, j]], matrix[[t, affine(p) * width + j]])
-    if rest:
-        j = Dim("j", rest)
-        k.copy([t, j], copied[[panels, t, j]], matrix[[t, j + panels * width]])
+    width = balanced_panel(k.machine, k.lanes(matrix.element), columns)
+    copied, t = k.scratch((-(-columns // width), inner, width), matrix.element), Dim("t", inner)
+    for p, (*panels, j) in each_panel(k, columns, width, in_nest=True, names=("p", "j")):
+        k.copy([*panels, t, j], copied[[p, t, j]], matrix[[t, p * width + j]])
     return copied
 
 
@@ -112,11 +100,11 @@ def _by_panels(k: Kernel, x: View, weights: View, columns: int) -> None:
 
     def visit(rows: Rows) -> None:
         for part, is_one in one_or_several(k, rows):
-            for p, dims in panels_visited(k, columns, width, in_nest=is_one):
+            for p, dims in each_panel(k, columns, width, in_nest=is_one):
                 _panel(k, x, weights, part, p, dims)
 
     together = rows_of_panels(k.machine, prod(x.shape[:-1]), inner)
-    for_rows(k, x.rank - 1, [x], together, visit)
+    for_rows(k, x.rank - 1, x, together, visit)
 
 
 def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Index, dims: list[Dim]) -> None:
@@ -126,35 +114,28 @@ def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Index, dims: list[D
     not fill a vector, the sums of the columns behind them, which panels have, are computed as well.
     """
     *panels, column = dims
-    lanes = _lanes(k, compute_type(k.element))
-    filled = min(-(-column.size // lanes) * lanes, weights.shape[2])
+    element, (_, inner, width) = compute_type(k.element), weights.shape
+    t, lanes = Dim("t", inner), k.lanes(element)
+    filled = min(-(-column.size // lanes) * lanes, width)
+
+    def products(few: Rows, j: Dim) -> Reduction:
+        return total(Combine.ADD, element, x[[*few.place, t]], weights[[p, t, j]])
+
+    j = Dim("j", column.size)
     if filled == column.size and not finishes_apart(k.epilogue.body):
-        visited, terms, products, place = _product(k, x, weights, rows, p, dims)
-        k.finish(visited, place, (), X, terms, products)
+        place = [*rows.place, affine(p) * width + j]
+        k.finish([rows.row, *panels, j], place, (), X, [t], products(rows, j))
         return
     together = min(rows_finished_together(), rows.row.size)
-    sums = k.scratch((together, *(d.size for d in panels), filled), compute_type(k.element))
+    sums = k.scratch((together, *(d.size for d in panels), filled), element)
 
     def visit(few: Rows) -> None:
-        summed = [*panels, Dim(column.name, filled)]
-        visited, terms, products, _ = _product(k, x, weights, few, p, summed)
-        k.map(visited, sums[visited], (), X, terms, products)
-        visited, _, _, place = _product(k, x, weights, few, p, dims)
-        k.finish(visited, place, [sums[visited]])
+        whole = Dim("j", filled)
+        summed, finished = [few.row, *panels, whole], [few.row, *panels, j]
+        k.map(summed, sums[summed], (), X, [t], products(few, whole))
+        k.finish(finished, [*few.place, affine(p) * width + j], [sums[finished]])
 
     in_blocks(k, rows, together, visit)
-
-
-def _product(
-    k: Kernel, x: View, weights: View, rows: Rows, p: Index, dims: list[Dim]
-) -> tuple[list[Dim], list[Dim], Reduction, list[Index]]:
-    """Returns the loop variables, the reduced ones, the reduction, and the place of its results."""
-    _, inner, width = weights.shape
-    *panels, column = dims
-    j, t = Dim("j", column.size), Dim("t", inner)
-    reads = x[[*rows.place, t]], weights[[p, t, j]]
-    products = total(Combine.ADD, compute_type(k.element), *reads)
-    return [rows.row, *panels, j], [t], products, [*rows.place, affine(p) * width + j]
 
 
 def swapped(view: View) -> View:

@@ -13,8 +13,7 @@ from xdsl.dialects.builtin import f32, i32
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.narrow_weights import WORD_BITS, PackedBlockQuantizedMatMulOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, affine
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Reduction
+from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.scalar import (
     Expr,
     Primitive,
@@ -40,20 +39,18 @@ def matmul(k: Kernel) -> None:
     rows meet panels that are unpacked before; few rows meet words, a few at a time.
     """
     x, words = k.operands[:2]
-    panels, _, _, width = words.shape
-    rest = k.call.int("columns") - (panels - 1) * width
-    full = panels if rest == width else panels - 1
+    full, rest = divmod(k.call.int("columns"), words.shape[3])
 
     def visit(rows: Rows) -> None:
         many = repays_unpacking(rows.row.size)
         product = _unpacked_product(k, rows) if many else _word_product(k, rows)
         if full:
-            product(Dim("p", full), 0, width)
-        if rest < width:
-            product(Dim("p", 1), panels - 1, rest)
+            product(Dim("p", full), 0, words.shape[3])
+        if rest:
+            product(Dim("p", 1), full, rest)
 
     together = rows_of_panels(k.machine, prod(x.shape[:-1]), x.shape[-1])
-    for_rows(k, x.rank - 1, [x], together, visit)
+    for_rows(k, x.rank - 1, x, together, visit)
 
 
 Product = Callable[[Dim, int, int], None]
@@ -131,8 +128,8 @@ class _Factors:
     """The factors of the numbers of a part, word by word."""
     total: Access
     """The sum of the numbers of a part."""
-    scale: Access | None
-    """The number that all of these are multiplied with."""
+    scales: Sequence[Access] = ()
+    """The number that all of these are multiplied with, if there is one."""
 
 
 def _word_product(k: Kernel, rows: Rows) -> Product:
@@ -150,19 +147,18 @@ def _word_product(k: Kernel, rows: Rows) -> Product:
 
     def product(p: Dim, first: int, columns: int) -> None:
         j, panel = Dim("j", columns), affine(p) + first
-        scales = [] if factors.scale is None else [factors.scale]
         reads = (
             *(words[[panel, steps.b, steps.word(u), j]] for u in range(together)),
-            *(*_parameters(k, panel, steps.b, j), factors.total, *scales, *factors.reads),
+            *(*_parameters(k, panel, steps.b, j), factors.total, *factors.scales, *factors.reads),
         )
         given = arguments(len(reads))
         scale, zero, sum_of_inputs = given[together : together + 3]
         scale = convert(scale, f32)
-        if scales:
+        if factors.scales:
             scale = scale * given[together + 3]
         sums = dot(given[:together], given[-len(factors.reads) :], bits)
         value = multiply_add(-convert(zero, f32), sum_of_inputs, sums) * scale
-        reduction = Reduction(Combine.ADD, f32, reads, Body((value,), (f32,)))
+        reduction = total(Combine.ADD, f32, *reads, value=value)
         place = [*rows.place, panel * panel_width + j]
         k.finish([row, p, j], place, (), X, [steps.b, steps.c], reduction)
 
@@ -192,7 +188,7 @@ def _divided_factors(k: Kernel, rows: Rows, steps: _Steps) -> _Factors:
         k.map(at, divided[[*at, i]], [element], convert(X, f32) * (1 / _factor(bits, place)))
     wide = [convert(a, f32) for a in arguments(len(elements))]
     k.map(at, sums[at], elements, reduce(add, wide))
-    return _Factors([divided[[*at, i]] for i in range(len(numbers))], sums[at], None)
+    return _Factors([divided[[*at, i]] for i in range(len(numbers))], sums[at])
 
 
 def _pair_dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr:
@@ -238,8 +234,7 @@ def _rounded_factors(k: Kernel, rows: Rows, steps: _Steps, width: int) -> _Facto
     largest = k.scratch((row.size, steps.b.size), f32)
     t = Dim("t", block)
     element = x[[*rows.place, affine(steps.b) * block + t]]
-    magnitude = abs(convert(X, f32))
-    reduction = Reduction(Combine.MAXIMUM, f32, (element,), Body((magnitude,), (f32,)))
+    reduction = total(Combine.MAXIMUM, f32, element, value=abs(convert(X, f32)))
     k.map(per_block, largest[per_block], (), maximum(X, _LEAST), [t], reduction)
     integers = k.scratch((row.size, steps.b.size, block), i32)
     rounded = apply(Primitive.ROUND_EVEN, convert(X, f32) * (float(levels) / Y))
@@ -260,7 +255,7 @@ def _rounded_factors(k: Kernel, rows: Rows, steps: _Steps, width: int) -> _Facto
     k.map(at, sums[at], (), convert(X, f32), [n], terms)
     k.map(per_block, scales[per_block], [largest[per_block]], X * (1 / levels))
     reads = [joined[[*at, i, place]] for i in range(together) for place in range(places)]
-    return _Factors(reads, sums[at], scales[per_block])
+    return _Factors(reads, sums[at], [scales[per_block]])
 
 
 def _unpacked_product(k: Kernel, rows: Rows) -> Product:

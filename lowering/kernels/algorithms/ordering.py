@@ -20,10 +20,9 @@ from ....glow_dialects.elements import lowest
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.indexing import TopIndicesOp
 from ....glow_dialects.glow_nest.affine import Dim, Index, Indirect
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Reduction
+from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.scalar import Expr, arguments, select
-from ..registry import Kernel, kernel
+from ..registry import Kernel, kernel, total
 from ..schedules.blocking import repays_selection, rows_sorted_together
 from .formula import formula
 from .lists import flag, list_blocks
@@ -76,7 +75,7 @@ class _Top:
             self.numbers = whole_numbers(k, self.size)
             count = rows_sorted_together(k.machine, k.threads, rows, row_bytes)
             visit = self._sort_all
-        for_rows(k, self.x.rank - 1, [self.x], count, visit, along=self.axis)
+        for_rows(k, self.x.rank - 1, self.x, count, visit, along=self.axis)
 
     def _place(self, rows: Rows, index: Index) -> list[Index]:
         """Returns the indices of an element of a row."""
@@ -86,7 +85,7 @@ class _Top:
     def _sort_all(self, rows: Rows) -> None:
         k, i = self.k, Dim("n", self.size)
         count = -(-self.size // self.column)
-        columns = Columns.of(k, self.column, count, rows.row, self.keys.elements)
+        columns = Columns(k, self.column, count, rows.row, self.keys.elements)
         # elements of neighbouring rows come to lie next to each other
         copied = k.scratch((self.size, rows.row.size), self.x.element)
         k.copy([i, rows.row], copied[[i, rows.row]], self.x[self._place(rows, i)])
@@ -107,9 +106,9 @@ class _Top:
         found = k.list_nonzeros(i, mask[[i]], numbers)
         used = list_blocks(k, found, self.blocks, room, self.numbers)
 
-        best = Columns.of(k, self.column, 1, rows.row, self.keys.elements)
+        best = Columns(k, self.column, 1, rows.row, self.keys.elements)
         best.clear()
-        more = Columns.of(k, self.column, room // self.column, rows.row, self.keys.elements)
+        more = Columns(k, self.column, room // self.column, rows.row, self.keys.elements)
         q = Dim("q", room)
         with k.repeat_listed(used, 1) as (block,):
             at = numbers[[block * room + q]]
@@ -133,11 +132,10 @@ class _Top:
     def _sorted_maxima(self, rows: Rows, count: int) -> Columns:
         """Returns the maxima of some columns of a row, of which the largest ones are sorted."""
         whole = self.keys.whole
-        maxima = Columns.of(self.k, self.column, count // self.column, rows.row, [whole])
+        maxima = Columns(self.k, self.column, count // self.column, rows.row, [whole])
         c, r = Dim("c", count), Dim("r", self.size // count)
-        order = Body((self.keys.order(X),), (whole,))
         x = self.x[self._place(rows, r * count + c)]
-        largest = Reduction(Combine.MAXIMUM, whole, (x,), order)
+        largest = total(Combine.MAXIMUM, whole, x, value=self.keys.order(X))
         self.k.map([c, rows.row], maxima.lists[0][[c, 0]], (), X, [r], largest)
         maxima.sort()
         return maxima

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ....glow_dialects.elements import compute_type, element_bytes
+from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.recurrent import GruOp, LstmOp, Recurrent, RnnOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
@@ -21,7 +21,7 @@ from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.scalar import Expr, arguments, select
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import repays_packed_weights
-from .row_blocks import each_panel, panels_visited
+from .row_blocks import each_panel
 
 
 def operator_of(k: Kernel) -> type[Recurrent]:
@@ -44,32 +44,27 @@ class Layer:
     """The row of the states before the step."""
     after: Index
 
-    @property
-    def hidden(self) -> int:
-        return self.j.size
-
     def gate(self, view: View, number: int, *row: Index) -> Access:
         """Returns the part of a gate in the last dimension of a view."""
-        return view[[*row, self.b, self.j + number * self.hidden]]
+        return view[[*row, self.b, self.j + number * self.j.size]]
 
     def state(self, number: int) -> Access:
         """Returns a state before the step."""
         return self.k.result[[number, self.before, self.b, self.j]]
 
+    @property
+    def factors(self) -> Access:
+        """The states before the step as factors of products."""
+        return self.k.result[[0, self.before, self.b, self.t]]
+
     def multiply(
-        self,
-        weights: _Weights,
-        left: View,
-        row: Sequence[Index],
-        sums: View,
-        x: View | None = None,
+        self, weights: _Weights, factors: Access, sums: View, x: View | None = None
     ) -> None:
         """Computes the product of states and weights, and adds columns of the input."""
         k, b, t = self.k, self.b, self.t
         for p, dims in weights.panels(k, b.size):
             g = p * weights.width + dims[-1]
-            reads = left[[*row, b, t]], weights.view[[p, t, dims[-1]]]
-            products = total(Combine.ADD, sums.element, *reads)
+            products = total(Combine.ADD, sums.element, factors, weights.view[[p, t, dims[-1]]])
             given = [] if x is None else [x[[self.now, b, g]]]
             k.map([b, *dims], sums[[b, g]], given, X + Y if given else X, [t], products)
 
@@ -112,7 +107,7 @@ class _Weights:
         if self.width == self.columns:
             yield affine(0), [Dim("g", self.columns)]
         else:
-            yield from panels_visited(k, self.columns, self.width, in_nest=batch == 1)
+            yield from each_panel(k, self.columns, self.width, in_nest=batch == 1)
 
 
 def _weights(k: Kernel, number: int) -> _Weights:
@@ -128,13 +123,13 @@ def _weights(k: Kernel, number: int) -> _Weights:
         start = given.offset + sum(counts[:number]) * given.strides[0]
         shape = (counts[number], *given.shape[1:])
         return _Weights(View(given.buffer, shape, given.strides, start), columns)
-    width = k.machine.panel_vectors * k.machine.lanes(8 * element_bytes(given.element))
+    width = k.machine.panel_vectors * k.lanes(given.element)
     if columns <= width or not repays_packed_weights(rows - 1):
         start = given.offset + first * given.strides[1]
         shape, strides = (1, hidden, columns), (0, *given.strides)
         return _Weights(View(given.buffer, shape, strides, start), columns)
     view, t = k.scratch((-(-columns // width), hidden, width), given.element), Dim("t", hidden)
-    for p, lane in each_panel(k, columns, width):
+    for p, (lane,) in each_panel(k, columns, width):
         k.copy([t, lane], view[[p, t, lane]], given[[t, p * width + lane + first]])
     return _Weights(view, columns)
 
@@ -153,20 +148,18 @@ def _steps(k: Kernel) -> Iterator[Layer]:
         zero = Expr.constant(0.0, k.result.element)
         k.map([kept, *place], k.result[[kept + states, start, *place]], (), zero)
     step = Dim("step", steps)
-    now: Index = step * -1 + (steps - 1) if backwards else step
-    row = step + 1 if not backwards else step * -1 + steps
-    before, after = (row, now) if backwards else (now, row)
+    now = step * -1 + (steps - 1) if backwards else affine(step)
+    before, after = (now + 1, now) if backwards else (now, now + 1)
     with k.repeat(step):
         yield Layer(k, Dim("b", batch), Dim("j", hidden), Dim("t", hidden), now, before, after)
 
 
 @kernel(LstmOp)
 def lstm(k: Kernel) -> None:
-    _, _, batch, hidden = k.result.shape
     peepholes = k.operands[3]
-    sums, weights = _sums(k, batch, 4 * hidden), _weights(k, 0)
+    sums, weights = _sums(k, 4), _weights(k, 0)
     with _steps(k) as layer:
-        layer.multiply(weights, k.result, [0, layer.before], sums, k.operands[0])
+        layer.multiply(weights, layer.factors, sums, k.operands[0])
         gates = [layer.gate(sums, i) for i in range(4)]
         rows = [peepholes[[i, layer.j]] for i in range(3)]
         layer.write([*gates, layer.state(1), *rows])
@@ -175,21 +168,18 @@ def lstm(k: Kernel) -> None:
 @kernel(GruOp)
 def gru(k: Kernel) -> None:
     """Computes a step; the product for the new state comes last, as it may need the reset gate."""
-    _, _, batch, hidden = k.result.shape
     x, bias = k.operands[0], k.operands[3]
-    sums, products = _sums(k, batch, 2 * hidden), _sums(k, batch, hidden)
+    sums, products = _sums(k, 2), _sums(k, 1)
     gates, last = _weights(k, 0), _weights(k, 1)
-    left, row = k.result, None
     with _steps(k) as layer:
-        layer.multiply(gates, k.result, [0, layer.before], sums, x)
+        layer.multiply(gates, layer.factors, sums, x)
         z, r = (layer.gate(sums, i) for i in range(2))
-        if k.call.get("reset_after"):
-            row = [0, layer.before]
-        else:
-            left, row = _sums(k, batch, hidden), []
-            place = left[[layer.b, layer.j]]
-            k.map([layer.b, layer.j], place, [r, layer.state(0)], GruOp.reset(k.call))
-        layer.multiply(last, left, row, products)
+        factors = layer.factors
+        if not k.call.get("reset_after"):
+            reset, place = _sums(k, 1), [layer.b, layer.j]
+            k.map(place, reset[place], [r, layer.state(0)], GruOp.reset(k.call))
+            factors = reset[[layer.b, layer.t]]
+        layer.multiply(last, factors, products)
         product = products[[layer.b, layer.j]]
         given = [z, r, layer.gate(x, 2, layer.now), bias[[0, layer.j]], layer.state(0)]
         layer.write([product, *given])
@@ -197,13 +187,13 @@ def gru(k: Kernel) -> None:
 
 @kernel(RnnOp)
 def rnn(k: Kernel) -> None:
-    _, _, batch, hidden = k.result.shape
-    sums, weights = _sums(k, batch, hidden), _weights(k, 0)
+    sums, weights = _sums(k, 1), _weights(k, 0)
     with _steps(k) as layer:
-        layer.multiply(weights, k.result, [0, layer.before], sums)
+        layer.multiply(weights, layer.factors, sums)
         product, x = sums[[layer.b, layer.j]], layer.gate(k.operands[0], 0, layer.now)
         layer.write([product, x])
 
 
-def _sums(k: Kernel, batch: int, columns: int) -> View:
-    return k.scratch((batch, columns), compute_type(k.element))
+def _sums(k: Kernel, gates: int) -> View:
+    _, _, batch, hidden = k.result.shape
+    return k.scratch((batch, gates * hidden), compute_type(k.element))

@@ -18,6 +18,7 @@ from ....glow_dialects.scalar import Expr, convert
 from ..registry import Kernel, kernel
 from ..schedules.blocking import panels_packed_together
 from .matrix import swapped
+from .row_blocks import each_panel
 
 _PAIR = 2
 _ZERO = Expr.constant(0.0, bf16)
@@ -57,12 +58,8 @@ class _Product:
         whole, rest = divmod(self.columns, self.lanes)
         panel_bytes = self.terms * self.lanes * element_bytes(bf16)
         together = panels_packed_together(self.k.machine, whole, panel_bytes)
-        blocks, others = divmod(whole, together)
-        if blocks:
-            with self.k.repeat(b := Dim("b", blocks)):
-                self._panels(b * together, together)
-        if others:
-            self._panels(affine(blocks * together), others)
+        for b, (p,) in each_panel(self.k, whole, together, names=("b", "p")):
+            self._panels(b * together, p)
         if rest:
             self._last_columns(whole, rest)
 
@@ -80,10 +77,10 @@ class _Product:
             k.map([i], copied[[i, t.size]], (), _ZERO)
         return copied
 
-    def _panels(self, first: Affine, count: int) -> None:
-        """Computes `count` panels of columns from panel `first`."""
-        i, p, j = Dim("i", self.rows.shape[0]), Dim("p", count), Dim("j", self.lanes)
-        panels = self._packed(first, count, self.lanes)
+    def _panels(self, first: Affine, p: Dim) -> None:
+        """Computes panels `p` of columns from panel `first` on."""
+        i, j = Dim("i", self.rows.shape[0]), Dim("j", self.lanes)
+        panels = self._packed(first, p.size, self.lanes)
         g, place = Dim("g", panels.shape[1]), [*self.batch, i, (first + p) * self.lanes + j]
         products = self._products(panels, i, p, j, g)
         self.k.finish([i, p, j], place, (), X, [g], products)

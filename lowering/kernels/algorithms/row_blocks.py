@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, Limit, View, affine
@@ -40,18 +39,18 @@ Visit = Callable[[Rows], None]
 def for_rows(
     k: Kernel,
     leading: int,
-    views: Sequence[View],
+    x: View,
     count: int,
     visit: Visit,
     along: int | None = None,
 ) -> None:
     """
     Lets `visit` add the nests for each `count` rows, and for the remaining rows at the end. The
-    indices of a row are the `leading` first dimensions of `views`, of the result and of the
-    epilogue's operands; where rows lie `along` a dimension, without that one. Dimensions that all
-    of these step through as one are joined to one.
+    indices of a row are the `leading` first dimensions of `x`, of the result and of the epilogue's
+    operands; where rows lie `along` a dimension, without that one. Dimensions that all of these
+    step through as one are joined to one.
     """
-    views = [*views, *k.elementwise_views]
+    views = [x, *k.elementwise_views]
     if along is not None:
         views = [view.without(along) for view in views]
     shape = views[0].shape[:leading]
@@ -126,39 +125,30 @@ def one_or_several(k: Kernel, rows: Rows) -> Iterator[tuple[Rows, bool]]:
 
 
 def each_panel(
-    k: Kernel, columns: int, width: int, limit: Limit | None = None, opens: bool = False
-) -> Iterator[tuple[Affine, Dim]]:
+    k: Kernel,
+    columns: int,
+    width: int,
+    limit: Limit | None = None,
+    opens: bool = False,
+    in_nest: bool = False,
+    names: tuple[str, str] = ("p", "l"),
+) -> Iterator[tuple[Affine, list[Dim]]]:
     """
-    Yields the number of a panel and the loop variable of its columns: once for all whole panels, in
-    a loop, and once for the rest. With a limit of the columns, it leaves out panels beyond it; if
-    the panel `opens`, also columns.
+    Yields the number of a panel and the loop variables of a nest, of which the last is that of
+    columns: once for all whole panels, and once for the rest. A loop around the nest is over whole
+    panels, or, `in_nest`, the first loop variable is. `names` are those of both variables. With a
+    limit of the columns, it leaves out panels beyond it; if the panel `opens`, also columns.
     """
     whole, rest = divmod(columns, width)
     by_panel = None if limit is None else replace(limit, granule=width, opens=opens)
     inside = Limit(of_rest=True) if by_panel is not None and opens else None
+    panel, lane = names
     if whole:
-        with k.repeat(p := Dim("p", whole, by_panel)):
-            yield affine(p), Dim("l", width, inside)
+        p, column = Dim(panel, whole, by_panel), Dim(lane, width, inside)
+        around, dims = ([], [p, column]) if in_nest else ([p], [column])
+        with k.repeat(*around):
+            yield affine(p), dims
     if rest:
-        after = None if by_panel is None else replace(by_panel, start=whole * width)
-        with nullcontext() if after is None else k.repeat(Dim("p", 1, after)):
-            yield affine(whole), Dim("l", rest, inside)
-
-
-def panels_visited(
-    k: Kernel, columns: int, width: int, in_nest: bool
-) -> Iterator[tuple[Affine, list[Dim]]]:
-    """
-    Yields the same with the loop variables of a nest: those of columns, and before them, if one
-    nest visits all whole panels, those of panels.
-    """
-    if not in_nest:
-        for number, column in each_panel(k, columns, width):
-            yield number, [column]
-        return
-    whole, rest = divmod(columns, width)
-    if whole:
-        p = Dim("p", whole)
-        yield affine(p), [p, Dim("l", width)]
-    if rest:
-        yield affine(whole), [Dim("l", rest)]
+        after = [] if by_panel is None else [Dim(panel, 1, replace(by_panel, start=whole * width))]
+        with k.repeat(*after):
+            yield affine(whole), [Dim(lane, rest, inside)]

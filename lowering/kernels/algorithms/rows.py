@@ -16,8 +16,7 @@ from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
-from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Reduction
+from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.scalar import Expr, arguments, exp, maximum, minimum, multiply_add, sqrt
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import rows_together
@@ -54,7 +53,7 @@ def softmax(k: Kernel) -> None:
         softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], _power(element))
         k.finish([i, j], [*rows.place, j], [powers[[i, j]], share[[i]]], X * Y)
 
-    for_rows(k, x.rank - 1, [x], count, visit)
+    for_rows(k, x.rank - 1, x, count, visit)
 
 
 def _power(element: Attribute) -> Expr:
@@ -108,7 +107,7 @@ def layer_norm(k: Kernel) -> None:
         operands = [x[at], mean[[i]], factor[[i]], scale[columns], bias[columns]]
         k.finish([i, *columns], at, operands, _standardized())
 
-    for_rows(k, axis, [x], count, visit)
+    for_rows(k, axis, x, count, visit)
 
 
 @kernel(RmsNormOp, keeps_limits=True)
@@ -127,7 +126,7 @@ def rms_norm(k: Kernel) -> None:
         k.map([i], factor[[i]], (), _inverse_root(k, columns), columns, squares)
         k.finish([i, *columns], at, [x[at], factor[[i]], scale[columns]], X * Y * Z)
 
-    for_rows(k, axis, [x], count, visit)
+    for_rows(k, axis, x, count, visit)
 
 
 @kernel(GroupNormOp)
@@ -158,19 +157,20 @@ def _moments(
 ) -> None:
     """Computes the mean, and `1 / sqrt(variance + epsilon)`."""
     element = mean.element
-    count = max(1, prod(d.size for d in reduced))
-
-    k.map(rows, mean, (), X * (1 / count), reduced, total(Combine.ADD, element, x))
+    k.map(rows, mean, (), _mean(reduced), reduced, total(Combine.ADD, element, x))
     centred = X - Y
-    square = Body((centred * centred,), (element,))
-    squares = Reduction(Combine.ADD, element, (x, mean), square)
+    squares = total(Combine.ADD, element, x, mean, value=centred * centred)
     k.map(rows, factor, (), _inverse_root(k, reduced), reduced, squares)
 
 
 def _inverse_root(k: Kernel, reduced: Sequence[Dim]) -> Expr:
     """Returns the inverse root `1 / sqrt(mean + epsilon)` from a sum of squares."""
-    count = max(1, prod(d.size for d in reduced))
-    return 1.0 / sqrt(X * (1 / count) + k.call.float("epsilon"))
+    return 1.0 / sqrt(_mean(reduced) + k.call.float("epsilon"))
+
+
+def _mean(reduced: Sequence[Dim]) -> Expr:
+    """Returns the mean from a sum."""
+    return X * (1 / max(1, prod(d.size for d in reduced)))
 
 
 def _standardized() -> Expr:

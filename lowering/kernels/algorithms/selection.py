@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from xdsl.dialects.builtin import f32, i8, i32, i64
@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import f32, i8, i32, i64
 from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.selection import NonMaxSuppressionOp, NonzeroPlacesOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Indirect, View
-from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.scalar import (
     Expr,
@@ -56,14 +55,13 @@ def non_max_suppression(k: Kernel) -> None:
     k.fill(k.result, -1)
     if not boxes or not k.result.shape[2]:
         return
-    blocks = -(-boxes // _BLOCK)
-    order = whole_numbers(k, blocks * _BLOCK)
+    order = whole_numbers(k, -(-boxes // _BLOCK) * _BLOCK)
     b, c = Dim("b", images), Dim("c", classes)
     corners = k.scratch((5, boxes), f32)
     with k.repeat(b):
         _store_corners(k, k.operands[0], b, corners)
         with k.repeat(c):
-            candidates = _Candidates(k, order, Dim("j", _BLOCK), blocks)
+            candidates = _Candidates(k, order)
             candidates.collect(k.operands[1], [b, c], corners)
             m = Dim("m", k.result.shape[2])
             with k.repeat(m), candidates.if_any():
@@ -85,19 +83,16 @@ def _store_corners(k: Kernel, boxes: View, b: Dim, corners: View) -> None:
         k.map([n], corners[[i, n]], given, end)
 
 
-@dataclass
 class _Candidates:
     """The candidates of a class, in blocks, with the steps that work on all of them."""
 
-    k: Kernel
-    order: View
-    """The whole numbers."""
-    j: Dim
-    """The place in a block."""
-    blocks: int
-
-    def __post_init__(self) -> None:
-        k, room = self.k, self.blocks * self.j.size
+    def __init__(self, k: Kernel, order: View):
+        """`order` has a whole number for each place in the blocks."""
+        self.k, self.order = k, order
+        self.j = Dim("j", _BLOCK)
+        """The place in a block."""
+        (room,) = order.shape
+        self.blocks = room // _BLOCK
         self.numbers = k.scratch((room,), i32)
         """The boxes that they are."""
         self.scores = k.scratch((room,), f32)
@@ -113,7 +108,7 @@ class _Candidates:
         k.map([n], mask[[n]], [scores[[*row, n]], k.operands[3][[0]]], flag(X > Y))
         listing = k.list_nonzeros(n, mask[[n]], self.numbers)
         self.used = list_blocks(k, listing, self.blocks, self.j.size, self.order)
-        self._forget_best()
+        k.fill(self.best, -inf)
         with self._each_block() as place:
             box = Indirect(self.numbers[[place]], boxes, scores.strides[2])
             given = [replace(scores[[*row, 0]], indirect=box), self.order[[place]], listing.count]
@@ -136,17 +131,17 @@ class _Candidates:
         """Stores the number of the best candidate, and removes it and what overlaps it."""
         k, room = self.k, self.order.shape[0]
         first = self.place[()]
-        k.map((), first, (), Expr.constant(room, i32))
+        k.fill(self.place, room)
         with self._each_block() as place:
             reads = (self.scores[[place]], self.best[()], self.order[[place]])
             same = select(equal(X, Y), Z, Expr.constant(room, i32))
-            found = Reduction(Combine.MINIMUM, i32, reads, Body((same,), (i32,)))
+            found = total(Combine.MINIMUM, i32, *reads, value=same)
             self._accumulate(first, found, minimum(X, Y))
         there = Indirect(first, room, 1)
         k.finish((), target, [replace(self.numbers[[0]], indirect=there)], convert(X, i64))
         for i in range(5):
             k.copy((), self.box[[i]], replace(self.corners[[i, 0]], indirect=there))
-        self._forget_best()
+        k.fill(self.best, -inf)
         with self._each_block() as place:
             self._remove(place)
             self._note_best(place)
@@ -175,9 +170,6 @@ class _Candidates:
         """Runs steps for each block with candidates. Yields the places in it."""
         with self.k.repeat_listed(self.used, 1) as (block,):
             yield block * self.j.size + self.j
-
-    def _forget_best(self) -> None:
-        self.k.map((), self.best[()], (), _GONE)
 
     def _note_best(self, place: Affine) -> None:
         largest = total(Combine.MAXIMUM, f32, self.scores[[place]])

@@ -33,26 +33,16 @@ _SPARE_BITS = 53 - 32
 """The bits of whole numbers in f64 that are left beside those of an i32."""
 
 
-@dataclass(frozen=True)
 class Columns:
     """
     Numbers in columns, in several lanes at once: `view[r, b, i]` is number `r` of column `b` of
     lane `i`. Where a key and a place do not fit into one number, there is a view of each.
     """
 
-    k: Kernel
-    rows: int
-    """Numbers of a column: a power of two."""
-    count: int
-    """The number of columns."""
-    lane: Dim
-    views: Sequence[View]
-
-    @staticmethod
-    def of(k: Kernel, rows: int, count: int, lane: Dim, elements: Sequence[Attribute]) -> Columns:
-        """Returns new columns of numbers of some types."""
-        views = [k.scratch((rows, count, lane.size), element) for element in elements]
-        return Columns(k, rows, count, lane, views)
+    def __init__(self, k: Kernel, rows: int, count: int, lane: Dim, elements: Sequence[Attribute]):
+        """A column has `rows` numbers, a power of two, of some types; there are `count` columns."""
+        self.k, self.rows, self.count, self.lane = k, rows, count, lane
+        self.views = [k.scratch((rows, count, lane.size), element) for element in elements]
 
     @property
     def lists(self) -> Sequence[View]:
