@@ -34,24 +34,12 @@ class Names:
         """Declarations by function name."""
         self.weights: dict[tuple[int, ...], int] = {}
         """The numbers of the metadata with the weights of branches."""
-        self._types: dict[int, tuple[Attribute, str]] = {}
-
-    def type(self, t: Attribute) -> str:
-        """Returns the text of a type, found by its identity because hashing a type takes long."""
-        found = self._types.get(id(t))
-        if found is None:
-            found = self._types[id(t)] = (t, type_text(t))
-        return found[1]
 
     def typed(self, value: SSAValue) -> str:
-        return f"{self.type(value.type)} {self.of[value]}"
+        return f"{type_text(value.type)} {self.of[value]}"
 
     def listed(self, values: Sequence[SSAValue]) -> str:
-        return ", ".join([f"{self.type(v.type)} {self.of[v]}" for v in values])
-
-    def declare(self, name: str, result: str, parameters: str) -> None:
-        if name not in self.declarations:
-            self.declarations[name] = f"declare {result} @{name}({parameters})"
+        return ", ".join([f"{type_text(v.type)} {self.of[v]}" for v in values])
 
     def profile(self, weights: tuple[int, ...]) -> str:
         """Returns what follows a branch with these weights."""
@@ -104,14 +92,14 @@ def _overflow_text(flags: Attribute) -> str:
 def arithmetic(op: Operation, names: Names) -> str:
     first, *rest = op.operands
     operands = ", ".join([names.of[o] for o in (first, *rest)])
-    return f"{op.name[5:]} {_flags(op)}{names.type(first.type)} {operands}"
+    return f"{op.name[5:]} {_flags(op)}{type_text(first.type)} {operands}"
 
 
 @translates(*(f"llvm.{name}" for name in ("sext", "zext", "trunc", "sitofp", "uitofp", "fptosi")))
 @translates(*(f"llvm.{name}" for name in ("fptoui", "fpext", "fptrunc", "bitcast")))
 @translates(*(f"llvm.{name}" for name in ("ptrtoint", "inttoptr")))
 def conversion(op: Operation, names: Names) -> str:
-    result = names.type(op.results[0].type)
+    result = type_text(op.results[0].type)
     return f"{op.name[5:]} {_flags(op)}{names.typed(op.operands[0])} to {result}"
 
 
@@ -150,7 +138,7 @@ def address(op: lx.GEPOp, names: Names) -> str:
         names.typed(next(dynamic)) if index == lx.DYNAMIC else f"i64 {index}"
         for index in _numbers(op.rawConstantIndices)
     ]
-    start = f"getelementptr {_wrap_text(op.noWrapFlags)}{names.type(op.elem_type)}"
+    start = f"getelementptr {_wrap_text(op.noWrapFlags)}{type_text(op.elem_type)}"
     return f"{start}, {names.typed(pointer)}, {', '.join(indices)}"
 
 
@@ -167,19 +155,16 @@ def _wrap_text(flags: IntegerAttr) -> str:
 
 
 def _alignment(op: Operation) -> str:
-    alignment = op.properties.get("alignment")
-    return "" if alignment is None else _alignment_text(alignment)
+    return _alignment_text(op.properties.get("alignment"))
 
 
 @cached_by_identity
-def _alignment_text(alignment: Attribute) -> str:
+def _alignment_text(alignment: Attribute | None) -> str:
     return f", align {alignment.value.data}" if isinstance(alignment, IntegerAttr) else ""
 
 
 def _ordering(op: Operation) -> lx.Ordering:
     ordering = op.properties.get("ordering")
-    if ordering is None:
-        return lx.Ordering.NOT_ATOMIC
     return lx.Ordering(ordering.value.data if isinstance(ordering, IntegerAttr) else 0)
 
 
@@ -198,7 +183,7 @@ def loading(op: llvm.LoadOp, names: Names) -> str:
     atomic, ordering = _atomic(op)
     (result,), (pointer,) = op.results, op.operands
     address = names.typed(pointer)
-    return f"load {atomic}{names.type(result.type)}, {address}{ordering}{_alignment(op)}"
+    return f"load {atomic}{type_text(result.type)}, {address}{ordering}{_alignment(op)}"
 
 
 @translates("llvm.store")
@@ -216,7 +201,7 @@ def atomic_change(op: lx.AtomicRMWOp, names: Names) -> str:
 
 @translates("llvm.alloca")
 def stack_allocation(op: llvm.AllocaOp, names: Names) -> str:
-    return f"alloca {names.type(op.elem_type)}, {names.typed(op.size)}{_alignment(op)}"
+    return f"alloca {type_text(op.elem_type)}, {names.typed(op.size)}{_alignment(op)}"
 
 
 # control flow; phis are written by the blocks that have arguments
@@ -235,39 +220,37 @@ def unreachable(op: llvm.UnreachableOp, names: Names) -> str:
 # calls
 
 
-def _call(
-    names: Names, callee: str, result: str, arguments: str, parameters: str, flags: str = ""
-) -> str:
-    names.declare(callee, result, parameters)
-    return f"call {flags}{result} @{callee}({arguments})"
+Argument: TypeAlias = tuple[str, str]
+"""The type of an argument and its value, with its attributes before it."""
 
 
-def _types(names: Names, values: Sequence[SSAValue]) -> str:
-    return ", ".join([names.type(v.type) for v in values])
+def _call(op: Operation, names: Names, callee: str, arguments: Sequence[Argument]) -> str:
+    result, flags = _result(op), flags_text(op.properties.get("fastmathFlags"))
+    types = ", ".join([t for t, _ in arguments])
+    names.declarations.setdefault(callee, f"declare {result} @{callee}({types})")
+    values = ", ".join([f"{t} {value}" for t, value in arguments])
+    return f"call {flags}{result} @{callee}({values})"
 
 
-def _result(op: Operation, names: Names) -> str:
-    for result in op.results:
-        return names.type(result.type)
-    return "void"
+def _arguments(names: Names, values: Sequence[SSAValue]) -> list[Argument]:
+    return [(type_text(v.type), names.of[v]) for v in values]
+
+
+def _result(op: Operation) -> str:
+    return type_text(op.results[0].type) if op.results else "void"
 
 
 @translates("llvm.call")
 def function_call(op: llvm.CallOp, names: Names) -> str:
     if op.callee is None:
         pointer, *arguments = op.args
-        return f"call {_result(op, names)} {names.of[pointer]}({names.listed(arguments)})"
-    callee = op.callee.string_value()
-    return _call(names, callee, _result(op, names), names.listed(op.args), _types(names, op.args))
+        return f"call {_result(op)} {names.of[pointer]}({names.listed(arguments)})"
+    return _call(op, names, op.callee.string_value(), _arguments(names, op.args))
 
 
 @translates("llvm.call_intrinsic")
 def named_intrinsic(op: llvm.CallIntrinsicOp, names: Names) -> str:
-    flags = flags_text(op.properties.get("fastmathFlags"))
-    arguments = names.listed(op.args)
-    return _call(
-        names, op.intrin.data, _result(op, names), arguments, _types(names, op.args), flags
-    )
+    return _call(op, names, op.intrin.data, _arguments(names, op.args))
 
 
 _OVERLOADED_BY_FIRST = (
@@ -277,51 +260,42 @@ _OVERLOADED_BY_FIRST = (
 )
 
 
-def _intrinsic(op: Operation, names: Names, overload: SSAValue) -> str:
-    callee = f"llvm.{op.name[10:]}.{suffix(overload.type)}"
-    flags = flags_text(op.properties.get("fastmathFlags"))
-    operands = [*op.operands]
-    arguments = names.listed(operands)
-    return _call(names, callee, _result(op, names), arguments, _types(names, operands), flags)
+def _overloaded(op: Operation, *by: SSAValue) -> str:
+    """Returns the name of an intrinsic that is overloaded by the types of values."""
+    return ".".join([f"llvm.{op.name[10:]}", *(suffix(v.type) for v in by)])
 
 
 @translates(*(f"llvm.intr.{name}" for name in _OVERLOADED_BY_FIRST))
 def intrinsic(op: Operation, names: Names) -> str:
-    return _intrinsic(op, names, op.operands[0])
+    return _call(op, names, _overloaded(op, op.operands[0]), _arguments(names, op.operands))
 
 
 @translates("llvm.intr.vector.reduce.fadd", "llvm.intr.vector.reduce.fmul")
 def started_reduction(op: Operation, names: Names) -> str:
-    return _intrinsic(op, names, op.operands[1])
+    return _call(op, names, _overloaded(op, op.operands[1]), _arguments(names, op.operands))
 
 
-def _masked(op: Operation, names: Names, pointer: int, overloads: Sequence[SSAValue]) -> str:
+def _masked(op: Operation, names: Names, pointer: int, callee: str) -> str:
     """Returns a masked access; the alignment is an attribute of its pointer argument."""
     alignment = op.properties["alignment"]
     assert isinstance(alignment, IntegerAttr)
-    arguments = [names.typed(o) for o in op.operands]
-    address = op.operands[pointer]
-    arguments[pointer] = (
-        f"{names.type(address.type)} align {alignment.value.data} {names.of[address]}"
-    )
-    callee = ".".join([f"llvm.{op.name[10:]}", *(suffix(o.type) for o in overloads)])
-    return _call(
-        names, callee, _result(op, names), ", ".join(arguments), _types(names, op.operands)
-    )
+    arguments = _arguments(names, op.operands)
+    t, address = arguments[pointer]
+    arguments[pointer] = t, f"align {alignment.value.data} {address}"
+    return _call(op, names, callee, arguments)
 
 
 @translates("llvm.intr.masked.gather")
 def masked_reading(op: Operation, names: Names) -> str:
-    return _masked(op, names, 0, (op.results[0], op.operands[0]))
+    return _masked(op, names, 0, _overloaded(op, op.results[0], op.operands[0]))
 
 
 @translates("llvm.intr.masked.store")
 def masked_writing(op: Operation, names: Names) -> str:
-    return _masked(op, names, 1, (op.operands[0], op.operands[1]))
+    return _masked(op, names, 1, _overloaded(op, op.operands[0], op.operands[1]))
 
 
 @translates("llvm.intr.prefetch")
 def prefetching(op: lx.PrefetchOp, names: Names) -> str:
-    numbers = ", ".join(f"i32 {p.value.data}" for p in (op.rw, op.hint, op.cache))
-    arguments = f"{names.typed(op.addr)}, {numbers}"
-    return _call(names, "llvm.prefetch.p0", "void", arguments, "ptr, i32, i32, i32")
+    numbers = [("i32", str(p.value.data)) for p in (op.rw, op.hint, op.cache)]
+    return _call(op, names, "llvm.prefetch.p0", [*_arguments(names, [op.addr]), *numbers])

@@ -102,10 +102,8 @@ def constant_text(attr: Attribute, t: Attribute) -> str:
     """
     Returns the value of an `llvm.mlir.constant`, without its type. Raises CompileError if unknown.
     """
-    if isinstance(attr, IntegerAttr):
+    if isinstance(attr, IntegerAttr | FloatAttr):
         return scalar_text(attr.value.data, t)
-    if isinstance(attr, FloatAttr):
-        return float_text(attr.value.data, t)
     if isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(t, VectorType):
         return _vector_text(attr.get_values(), t)
     raise CompileError(f"constant {attr} of type {t} has no counterpart in LLVM IR")

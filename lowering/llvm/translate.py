@@ -44,7 +44,13 @@ def translate_module(module: ModuleOp) -> str:
     Returns one LLVM IR module for all functions. Raises CompileError, naming the operation, for
     anything that is not of the `llvm` dialect.
     """
-    return translate_functions([f for f in _functions(module) if f.body.blocks])
+    functions: list[llvm.FuncOp] = []
+    for op in module.body.block.ops:
+        if not isinstance(op, llvm.FuncOp):
+            raise CompileError(f"cannot translate '{op.name}' to LLVM IR: expected llvm.func")
+        if op.body.blocks:
+            functions.append(op)
+    return translate_functions(functions)
 
 
 def translate_functions(functions: Sequence[llvm.FuncOp]) -> str:
@@ -52,19 +58,8 @@ def translate_functions(functions: Sequence[llvm.FuncOp]) -> str:
     Returns an LLVM IR module with these functions and declarations of their other callees, so that
     it can be compiled and cached alone. Raises CompileError like `translate_module`.
     """
-    names = Names()
+    names, defined = Names(), {f.sym_name.data for f in functions}
     bodies = [_definition(f, names) for f in functions]
-    return _assemble(bodies, names, {f.sym_name.data for f in functions})
-
-
-def _functions(module: ModuleOp) -> Iterator[llvm.FuncOp]:
-    for op in module.body.block.ops:
-        if not isinstance(op, llvm.FuncOp):
-            raise CompileError(f"cannot translate '{op.name}' to LLVM IR: expected llvm.func")
-        yield op
-
-
-def _assemble(bodies: Sequence[str], names: Names, defined: set[str]) -> str:
     declared = [text for name, text in sorted(names.declarations.items()) if name not in defined]
     weights = [
         f'!{number} = !{{!"branch_weights", {", ".join(f"i32 {n}" for n in each)}}}'
@@ -139,7 +134,7 @@ def _phis(
 ) -> Iterator[str]:
     for i, argument in enumerate(block.args):
         sources = ", ".join(f"[ {names.of[values[i]]}, %{label} ]" for label, values in incoming)
-        yield f"  {names.of[argument]} = phi {names.type(argument.type)} {sources}"
+        yield f"  {names.of[argument]} = phi {type_text(argument.type)} {sources}"
 
 
 def _block_lines(
