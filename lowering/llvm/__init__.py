@@ -3,6 +3,6 @@ The lowering of structured kernels (`func`, `scf`, `arith`, `math`, `vector`, `m
 to LLVM IR.
 
 - `convert`: one walk that rewrites a module into the `llvm` dialect. Conversions are registered per
-  operation in `registry`, and live in one file per source dialect.
+  operation in `function`, and live in one file per source dialect.
 - `translate`: the `llvm` dialect as the text of LLVM IR.
 """

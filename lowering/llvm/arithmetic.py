@@ -29,8 +29,8 @@ from ...glow_dialects.identity_cache import cached_by_identity
 from .control import make_call
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
-from .rounding import fused_f16, is_bf16, round_to_bf16, to_f32, widened
-from .types import convert_type, dense_attr, element_of, failure, int_attr, mask_for
+from .rounding import fused_f16, to_f32, truncated, widened
+from .types import convert_type, dense_attr, element_of, failure, int_attr
 
 
 @cached_by_identity
@@ -50,7 +50,7 @@ def convert_constant(op: arith.ConstantOp, fn: FunctionConverter) -> None:
     (result,) = op.results
     t = result.type
     if isinstance(t, IndexType) and isinstance(value, IntegerAttr):
-        fn.define_index(result, Linear(value.value.data))
+        fn.indices[result] = Linear(value.value.data)
         return
     target = convert_type(t)
     if t is not target and t != target:
@@ -95,7 +95,7 @@ def convert_integer(op: Operation, fn: FunctionConverter) -> None:
     if linear is None:
         fn.define(result, fn.binary(_INTEGER[type(op)], *fn.values(op.operands)))
     else:
-        fn.define_index(result, linear)
+        fn.indices[result] = linear
 
 
 _SIGNS: dict[type[Operation], int] = {arith.AddiOp: 1, arith.SubiOp: -1}
@@ -107,7 +107,7 @@ def _linear(op: Operation, fn: FunctionConverter) -> Linear | None:
     kind = type(op)
     if kind not in _LINEAR:
         return None
-    lhs, rhs = map(fn.index, op.operands)
+    lhs, rhs = (fn.indices[o] for o in op.operands)
     if kind in _SIGNS:
         return combine([(lhs, 1), (rhs, _SIGNS[kind])])
     if lhs.terms and rhs.terms:
@@ -150,25 +150,19 @@ def convert_float(op: Operation, fn: FunctionConverter) -> None:
     fn.define(op.results[0], widened(fn, kind, operands, operands[0].type, flags))
 
 
-_PREDICATES = {
-    kind: {flag.value: flag.to_int() for flag in flags}
-    for kind, flags in ((llvm.ICmpOp, ICmpPredicateFlag), (lx.FCmpOp, FCmpPredicateFlag))
-}
-
-
 @converts(arith.CmpiOp, arith.CmpfOp, glow_vec.CmpOp)
 def convert_comparison(
     op: arith.CmpiOp | arith.CmpfOp | glow_vec.CmpOp, fn: FunctionConverter
 ) -> None:
-    operands = fn.values((op.lhs, op.rhs))
     if isinstance(op, glow_vec.CmpOp):
-        kind = lx.FCmpOp if op.predicate.data.compares_floats else llvm.ICmpOp
-        number = _PREDICATES[kind][op.predicate.data.value]
+        predicate = op.predicate.data
+        kind = FCmpPredicateFlag if predicate.compares_floats else ICmpPredicateFlag
+        flag = kind(predicate.value)
     else:
-        kind = lx.FCmpOp if isinstance(op, arith.CmpfOp) else llvm.ICmpOp
-        number = op.predicate.value.data
-    properties = {"predicate": int_attr(number), **fastmath(op.properties.get("fastmath"))}
-    fn.define(op.result, fn.emit(kind, operands, mask_for(operands[0].type), properties))
+        kind = FCmpPredicateFlag if isinstance(op, arith.CmpfOp) else ICmpPredicateFlag
+        flag = kind.from_int(op.predicate.value.data)
+    flags = fastmath(op.properties.get("fastmath"))
+    fn.define(op.result, fn.compare(flag, fn.value(op.lhs), fn.value(op.rhs), flags=flags))
 
 
 @converts(arith.SelectOp, glow_vec.SelectOp)
@@ -202,15 +196,11 @@ def convert_erf(op: math.ErfOp, fn: FunctionConverter) -> None:
     value = fn.value(op.operand)
     t = value.type
     if element_of(t) == f64:
-        fn.define(op.result, _call_lanes(fn, "erf", value))
-        return
-    if element_of(t) != f32:
-        value = to_f32(fn, value)
-    result = _call_lanes(fn, "erff", value)
-    if is_bf16(t):
-        result = round_to_bf16(fn, result)
-    elif t != result.type:
-        result = fn.emit(llvm.FPTruncOp, (result,), t)
+        result = _call_lanes(fn, "erf", value)
+    elif element_of(t) == f32:
+        result = _call_lanes(fn, "erff", value)
+    else:
+        result = truncated(fn, _call_lanes(fn, "erff", to_f32(fn, value)), t)
     fn.define(op.result, result)
 
 

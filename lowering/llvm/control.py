@@ -56,8 +56,6 @@ def convert_end(op: scf.YieldOp | scf.ConditionOp, fn: FunctionConverter) -> Non
 
 @converts(func.ReturnOp)
 def convert_return(op: func.ReturnOp, fn: FunctionConverter) -> None:
-    if len(op.arguments) > 1:
-        raise failure(op, f"expected at most one result, found {len(op.arguments)}")
     fn.add(llvm.ReturnOp.create(operands=fn.values(op.arguments)))
 
 
@@ -103,7 +101,7 @@ def _pointer_argument(memref: SSAValue, fn: FunctionConverter) -> SSAValue:
     """
     Returns the argument for a memref: the address to which the callee adds the offset in the type.
     """
-    buffer = fn.buffer(memref)
+    buffer = fn.buffers[memref]
     t = memref.type
     assert isinstance(t, MemRefType)
     ahead = Linear(-offset_of(t) * element_size(t.element_type))
@@ -136,21 +134,17 @@ def _trip_count(op: scf.ForOp, fn: FunctionConverter) -> int | None:
 
 def _yielded(block: Block) -> Sequence[SSAValue]:
     terminator = block.last_op
-    return terminator.operands if isinstance(terminator, scf.YieldOp) else ()
+    return terminator.operands if isinstance(terminator, scf.YieldOp | scf.ConditionOp) else ()
 
 
 def _convert_loop(op: scf.ForOp, fn: FunctionConverter, trips: int | None) -> None:
     guarded = trips is None
-    induction, *carried = op.body.block.args
     lower, upper, step = fn.values((op.lb, op.ub, op.step))
     initial = fn.values(op.iter_args)
     types = [v.type for v in initial]
     body = fn.new_block([lower.type, *types])
     with fn.inside(body) as inner:
-        fn.define(induction, body.args[0])
-        fn.define_all(carried, body.args[1:])
-        fn.convert_ops(op.body.block)
-        final = fn.values(_yielded(op.body.block))
+        final = _convert_region(op.body.block, body.args, fn)
         following = fn.emit(llvm.AddOp, (body.args[0], step), lower.type, _NSW)
         again = fn.compare(llvm.ICmpPredicateFlag.SLT, following, upper)
     outer = fn.scopes[-1]
@@ -175,21 +169,16 @@ def convert_while(op: scf.WhileOp, fn: FunctionConverter) -> None:
     carried.
     """
     before, after = op.before_region.block, op.after_region.block
-    decision = before.last_op
-    if not isinstance(decision, scf.ConditionOp):
+    if not isinstance(before.last_op, scf.ConditionOp):
         raise failure(op, "expected the first region to end with scf.condition")
     initial = fn.values(op.arguments)
     head = fn.new_block([v.type for v in initial])
     with fn.inside(head) as deciding:
-        fn.define_all(before.args, head.args)
-        fn.convert_ops(before)
-        goes_on, values = fn.value(decision.condition), fn.values(decision.args)
+        goes_on, *values = _convert_region(before, head.args, fn)
     body = fn.new_block([v.type for v in values])
     exit_block = fn.new_block([v.type for v in values])
     with fn.inside(body) as inner:
-        fn.define_all(after.args, body.args)
-        fn.convert_ops(after)
-        following = fn.values(_yielded(after))
+        following = _convert_region(after, body.args, fn)
     outer = fn.scopes[-1]
     branch(outer.block, head, initial)
     branch_if(deciding.block, goes_on, (body, values), (exit_block, values))
@@ -203,27 +192,28 @@ def convert_if(op: scf.IfOp, fn: FunctionConverter) -> None:
     condition = fn.value(op.cond)
     if any(isinstance(r.type, MemRefType) for r in op.results):
         raise failure(op, "a memref cannot be the result of a branch")
-    then = fn.new_block()
-    then_end, then_values = _convert_branch(op.true_region.block, then, fn)
-    otherwise, otherwise_end, otherwise_values = None, None, ()
-    if op.false_region.blocks:
-        otherwise = fn.new_block()
-        source = op.false_region.block
-        otherwise_end, otherwise_values = _convert_branch(source, otherwise, fn)
+    starts: list[Block] = []
+    ends: list[tuple[Block, list[SSAValue]]] = []
+    for region in (op.true_region, op.false_region):
+        if region.blocks:
+            starts.append(fn.new_block())
+            with fn.inside(starts[-1]) as scope:
+                values = _convert_region(region.block, (), fn)
+            ends.append((scope.block, values))
     merge = fn.new_block([convert_type(r.type) for r in op.results])
-    branch(then_end, merge, then_values)
-    if otherwise_end is not None:
-        branch(otherwise_end, merge, otherwise_values)
+    for end, values in ends:
+        branch(end, merge, values)
+    then, otherwise = [*starts, merge][:2]
     outer = fn.scopes[-1]
-    branch_if(outer.block, condition, (then, ()), (otherwise or merge, ()))
+    branch_if(outer.block, condition, (then, ()), (otherwise, ()))
     outer.block = merge
     fn.define_all(op.results, merge.args)
 
 
-def _convert_branch(
-    source: Block, target: Block, fn: FunctionConverter
-) -> tuple[Block, list[SSAValue]]:
-    with fn.inside(target) as scope:
-        fn.convert_ops(source)
-        values = fn.values(_yielded(source))
-    return scope.block, values
+def _convert_region(
+    source: Block, arguments: Sequence[SSAValue], fn: FunctionConverter
+) -> list[SSAValue]:
+    """Converts a block, of which the arguments are given. Returns what its last operation takes."""
+    fn.define_all(source.args, arguments)
+    fn.convert_ops(source)
+    return fn.values(_yielded(source))

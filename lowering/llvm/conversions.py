@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import VectorType, f32, f64
+from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.glow_vec import CastKind
 from .function import FunctionConverter, converts
-from .rounding import f64_to_odd_f32, integer_to_odd_f64, is_bf16, round_to_bf16, to_f32
-from .types import convert_type, element_of, element_size, i1, with_element
+from .rounding import (
+    f64_to_odd_f32,
+    integer_to_odd_f64,
+    is_bf16,
+    round_to_bf16,
+    to_f32,
+    truncated,
+)
+from .text import suffix
+from .types import convert_type, element_of, element_size, with_element
 
 _CASTS: Mapping[CastKind, type[Operation]] = {
     CastKind.EXTSI: llvm.SExtOp,
@@ -59,23 +67,17 @@ def _nearest(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAVa
     """
     Returns one instruction for vectors of f32 and i32; in the default rounding mode, ties to even.
     """
-    assert isinstance(target, VectorType)
-    (lanes,) = target.get_shape()
-    names = (f"v{lanes}i{_bits(target)}", f"v{lanes}f{_bits(value.type)}")
-    return fn.intrinsic(f"llvm.lrint.{names[0]}.{names[1]}", (value,), target)
+    return fn.intrinsic(f"llvm.lrint.{suffix(target)}.{suffix(value.type)}", (value,), target)
 
 
 def _resized(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:
-    source, wanted = _bits(value.type), _bits(target)
+    source, wanted = element_of(value.type), element_of(target)
+    assert isinstance(source, IntegerType)
+    assert isinstance(wanted, IntegerType)
     if source == wanted:
         return value
-    kind = CastKind.EXTSI if source < wanted else CastKind.TRUNCI
+    kind = CastKind.EXTSI if source.bitwidth < wanted.bitwidth else CastKind.TRUNCI
     return cast(fn, kind, value, target)
-
-
-def _bits(t: Attribute) -> int:
-    element = element_of(t)
-    return 1 if element == i1 else 8 * element_size(element)
 
 
 @converts(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp, glow_vec.CastOp)
@@ -97,9 +99,4 @@ def convert_extf(op: arith.ExtFOp, fn: FunctionConverter) -> None:
 @converts(arith.TruncFOp)
 def convert_truncf(op: arith.TruncFOp, fn: FunctionConverter) -> None:
     value, target = fn.value(op.input), convert_type(op.result.type)
-    if element_of(value.type) == f64 and element_of(target) != f32:
-        value = f64_to_odd_f32(fn, value)
-    if is_bf16(target):
-        fn.define(op.result, round_to_bf16(fn, value))
-    else:
-        fn.define(op.result, fn.emit(llvm.FPTruncOp, (value,), target))
+    fn.define(op.result, truncated(fn, value, target))

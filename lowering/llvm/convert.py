@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 
 from ...glow_dialects.glow.machine import MACHINE
@@ -36,7 +36,6 @@ from ..threads import BARRIER
 from . import arithmetic, control, conversions, memory, products, vectors
 from .control import make_call
 from .function import Buffer, FunctionConverter
-from .memory import byte_strides, static_offset
 from .types import PTR, VOID, convert_type, failure, i8, i64, int_attr
 
 FAMILIES = (arithmetic, control, conversions, memory, products, vectors)
@@ -44,8 +43,6 @@ FAMILIES = (arithmetic, control, conversions, memory, products, vectors)
 ENTRY = "glow_main"
 PROGRAM = "glow_program"
 """The name of `main` from here on, because a C program has a `main` of its own."""
-_NOALIAS = DictionaryAttr({"llvm.noalias": UnitAttr()})
-_NO_ATTRIBUTES = DictionaryAttr({})
 _EXTERNAL, _INTERNAL = llvm.LinkageAttr("external"), llvm.LinkageAttr("internal")
 _ALWAYS_INLINE = ArrayAttr([StringAttr(ALWAYS_INLINE)])
 INLINED: Mapping[str, Attribute] = {"llvm.linkage": _INTERNAL, "passthrough": _ALWAYS_INLINE}
@@ -117,7 +114,10 @@ def convert_function(
     converter = FunctionConverter(region, entry, libraries, contract=contract)
     for old, new in zip(source.args, entry.args, strict=True):
         new.name_hint = old.name_hint
-        _define_argument(converter, old, new, function)
+        if isinstance(old.type, MemRefType):
+            converter.buffers[old] = Buffer(new, *memory.layout_of(old.type, function))
+        else:
+            converter.define(old, new)
     converter.convert_ops(source)
     converter.finish()
     # behind a barrier, other threads also wrote this memory, so it is not the function's alone
@@ -134,24 +134,13 @@ def _argument_attributes(t: Attribute, alone: bool) -> DictionaryAttr:
     the arena of `main`, also has its size as `dereferenceable`, from which the caller learns how
     much to allocate.
     """
-    if not isinstance(t, MemRefType):
-        return _NO_ATTRIBUTES
-    size = t.get_shape()[0] if len(t.get_shape()) == 1 and t.element_type == i8 else 0
-    always = _NOALIAS if alone else _NO_ATTRIBUTES
-    if size <= 0:
-        return always
-    return DictionaryAttr({**always.data, "llvm.dereferenceable": int_attr(size)})
-
-
-def _define_argument(
-    converter: FunctionConverter, old: SSAValue, new: SSAValue, function: func.FuncOp
-) -> None:
-    if isinstance(old.type, MemRefType):
-        strides = byte_strides(old.type, function)
-        offset = static_offset(old.type, function)
-        converter.define_buffer(old, Buffer(new, strides, offset=offset))
-    else:
-        converter.define(old, new)
+    attributes: dict[str, Attribute] = {}
+    if isinstance(t, MemRefType):
+        if alone:
+            attributes["llvm.noalias"] = UnitAttr()
+        if t.element_type == i8 and len(t.get_shape()) == 1 and t.get_shape()[0] > 0:
+            attributes["llvm.dereferenceable"] = int_attr(t.get_shape()[0])
+    return DictionaryAttr(attributes)
 
 
 def make_function(

@@ -20,14 +20,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    StringAttr,
-)
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, StringAttr
 from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -71,8 +64,8 @@ class Buffer:
     base: SSAValue
     strides: tuple[int, ...]
     """The strides in bytes."""
+    offset: Linear
     start: Linear = ZERO
-    offset: Linear = ZERO
 
 
 _INBOUNDS = {"noWrapFlags": int_attr(lx.NoWrap.INBOUNDS, i32)}
@@ -100,8 +93,10 @@ class FunctionConverter:
         self.callees: set[str] = set()
         """The functions that the source calls."""
         self._values: dict[SSAValue, SSAValue] = {}
-        self._indices: dict[SSAValue, Linear] = {}
-        self._buffers: dict[SSAValue, Buffer] = {}
+        self.indices: dict[SSAValue, Linear] = {}
+        """The forms that replace indices. A value is computed from one only where it is needed."""
+        self.buffers: dict[SSAValue, Buffer] = {}
+        """What replaces memrefs."""
         self._constants: dict[tuple[Attribute, Attribute], SSAValue] = {}
         self._integers: dict[int, SSAValue] = {}
         self._poisons: dict[int, SSAValue] = {}
@@ -111,16 +106,12 @@ class FunctionConverter:
     # blocks
 
     def convert_ops(self, block: Block) -> None:
-        """Converts every operation of a block."""
+        """Converts the operations of a block. Raises CompileError if nothing converts one."""
         for op in each(block.ops):
-            self.convert_op(op)
-
-    def convert_op(self, op: Operation) -> None:
-        """Converts one operation. Raises CompileError, naming it, if nothing converts it."""
-        converter = CONVERTERS.get(type(op))
-        if converter is None:
-            raise failure(op, "no conversion is registered for it")
-        converter(op, self)
+            converter = CONVERTERS.get(type(op))
+            if converter is None:
+                raise failure(op, "no conversion is registered for it")
+            converter(op, self)
 
     def new_block(self, types: Sequence[Attribute] = ()) -> Block:
         """Returns an empty block after the existing ones."""
@@ -169,20 +160,24 @@ class FunctionConverter:
         return self.emit(kind, (a, b), a.type)
 
     def compare(
-        self, flag: ICmpPredicateFlag | FCmpPredicateFlag, a: SSAValue, b: SSAValue
+        self,
+        flag: ICmpPredicateFlag | FCmpPredicateFlag,
+        a: SSAValue,
+        b: SSAValue,
+        *,
+        flags: Mapping[str, Attribute] = {},
     ) -> SSAValue:
         """Returns a comparison of scalars or vectors, of integers or floats as the flag says."""
         kind = llvm.ICmpOp if isinstance(flag, ICmpPredicateFlag) else lx.FCmpOp
-        return self.emit(kind, (a, b), mask_for(a.type), {"predicate": int_attr(flag.to_int())})
+        properties = {"predicate": int_attr(flag.to_int()), **flags}
+        return self.emit(kind, (a, b), mask_for(a.type), properties)
 
     def constant(self, attr: Attribute, t: Attribute) -> SSAValue:
         """Returns a constant, placed at the start of the function."""
         key = (attr, t)
         found = self._constants.get(key)
         if found is None:
-            op = create(llvm.ConstantOp, (), (t,), {"value": attr})
-            self._prologue.append(op)
-            (found,) = op.results
+            found = self._first(llvm.ConstantOp, (), t, {"value": attr})
             self._constants[key] = found
         return found
 
@@ -200,21 +195,26 @@ class FunctionConverter:
         """Returns a value that may be anything."""
         found = self._poisons.get(id(t))  # the value keeps its type alive
         if found is None:
-            op = create(lx.PoisonOp, (), (t,))
-            self._prologue.append(op)
-            (found,) = op.results
-            self._poisons[id(t)] = found
+            found = self._poisons[id(t)] = self._first(lx.PoisonOp, (), t)
         return found
 
     def alloca(self, element: Attribute, size: int, alignment: int) -> SSAValue:
         """Stacks memory for `size` elements, allocated once per call of the function."""
-        op = llvm.AllocaOp.create(
-            operands=(self.number(size),),
-            result_types=(PTR,),
-            properties={"elem_type": element, "alignment": int_attr(alignment)},
-        )
+        properties = {"elem_type": element, "alignment": int_attr(alignment)}
+        return self._first(llvm.AllocaOp, (self.number(size),), PTR, properties)
+
+    def _first(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        properties: Mapping[str, Attribute] = {},
+    ) -> SSAValue:
+        """Adds an operation with one result to those at the start of the function."""
+        op = create(kind, operands, (result,), properties)
         self._prologue.append(op)
-        return op.results[0]
+        (value,) = op.results
+        return value
 
     def finish(self) -> None:
         """Moves constants and stack memory in front of everything else."""
@@ -229,7 +229,8 @@ class FunctionConverter:
         self._values[old] = new
         if type(old.type) is IndexType:  # of many values few are indices
             self._atoms += 1
-            self._indices[old] = Linear.of(Atom(new, len(self.scopes) - 1, self._atoms))
+            atom = Atom(new, len(self.scopes) - 1, self._atoms)
+            self.indices[old] = Linear(terms=((atom, 1),))
 
     def define_all(self, olds: Sequence[SSAValue], news: Sequence[SSAValue]) -> None:
         for old, new in zip(olds, news, strict=True):
@@ -239,37 +240,22 @@ class FunctionConverter:
         """Says that values are what others became."""
         for old, source in zip(olds, sources, strict=True):
             if isinstance(old.type, IndexType):
-                self.define_index(old, self.index(source))
+                self.indices[old] = self.indices[source]
             else:
                 self.define(old, self.value(source))
-
-    def define_index(self, old: SSAValue, new: Linear) -> None:
-        """
-        Sets the form that replaces an index. A value is computed from it only where one is needed.
-        """
-        self._indices[old] = new
-
-    def define_buffer(self, old: SSAValue, new: Buffer) -> None:
-        self._buffers[old] = new
 
     def value(self, old: SSAValue) -> SSAValue:
         """Returns the converted value."""
         found = self._values.get(old)
-        return self.materialize(self._indices[old]) if found is None else found
+        return self.materialize(self.indices[old]) if found is None else found
 
     def values(self, olds: Sequence[SSAValue]) -> list[SSAValue]:
         return [*map(self.value, olds)]
 
-    def index(self, old: SSAValue) -> Linear:
-        return self._indices[old]
-
-    def buffer(self, old: SSAValue) -> Buffer:
-        return self._buffers[old]
-
     def constant_int(self, old: SSAValue) -> int | None:
         """Returns the number, if an index or integer is known."""
-        if old in self._indices:
-            linear = self._indices[old]
+        linear = self.indices.get(old)
+        if linear is not None:
             return None if linear.terms else linear.constant
         owner = old.owner
         if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
@@ -323,26 +309,23 @@ class FunctionConverter:
         """Returns a pointer to the element at `indices`."""
         parts = [(buffer.start, 1), (buffer.offset, 1)]
         for index, stride in zip(indices, buffer.strides, strict=True):
-            parts.append((self._indices[index], stride))
+            parts.append((self.indices[index], stride))
         return self.pointer(buffer.base, combine(parts), memory_type(convert_type(element)))
 
     def pointer(self, base: SSAValue, distance: Linear, element: Attribute = i8) -> SSAValue:
         """Returns a pointer `distance` bytes after `base`."""
         pointer = base
-        size = element_size(element)
         for atom, coefficient in distance.terms:
-            pointer = self._step(pointer, atom, coefficient, element, size)
+            pointer = self._step(pointer, atom, coefficient, element)
         if not distance.constant:
             return pointer
         inbounds = not distance.terms and distance.constant > 0
-        return self._displaced(pointer, distance.constant, element, size, inbounds)
+        return self._displaced(pointer, distance.constant, element, inbounds)
 
     def _step(
-        self, pointer: SSAValue, atom: Atom, coefficient: int, element: Attribute, size: int
+        self, pointer: SSAValue, atom: Atom, coefficient: int, element: Attribute
     ) -> SSAValue:
-        if coefficient % size:
-            element, size = i8, 1
-        scale = coefficient // size
+        element, scale = _in_elements(coefficient, element)
         index = atom.value
         if scale < 0:
             index = self._product(atom, scale)
@@ -352,11 +335,9 @@ class FunctionConverter:
         return self._once(atom.depth, lx.GEPOp, (pointer, index), properties, id(element), PTR)
 
     def _displaced(
-        self, pointer: SSAValue, distance: int, element: Attribute, size: int, inbounds: bool
+        self, pointer: SSAValue, distance: int, element: Attribute, inbounds: bool
     ) -> SSAValue:
-        if distance % size:
-            element, size = i8, 1
-        index = distance // size
+        element, index = _in_elements(distance, element)
         fits = -(2**31) < index < 2**31
         properties = {
             "rawConstantIndices": index_array(index) if fits else _DYNAMIC,
@@ -366,13 +347,11 @@ class FunctionConverter:
         operands = (pointer,) if fits else (pointer, self.number(index))
         return self._once(-1, lx.GEPOp, operands, properties, (id(element), index, inbounds), PTR)
 
-    def known_scalar(self, value: SSAValue) -> IntegerAttr | FloatAttr | None:
-        """Returns the attribute of a converted scalar constant."""
-        owner = value.owner
-        if not isinstance(owner, llvm.ConstantOp):
-            return None
-        attr = owner.value
-        return None if isinstance(attr, DenseIntOrFPElementsAttr) else attr
+
+def _in_elements(distance: int, element: Attribute) -> tuple[Attribute, int]:
+    """Returns the distance of so many bytes in elements, or in bytes where it is no multiple."""
+    count, rest = divmod(distance, element_size(element))
+    return (i8, distance) if rest else (element, count)
 
 
 Converter: TypeAlias = Callable[[Any, FunctionConverter], None]

@@ -32,10 +32,6 @@ class Linear:
     constant: int = 0
     terms: tuple[tuple[Atom, int], ...] = ()
 
-    @staticmethod
-    def of(atom: Atom) -> Linear:
-        return Linear(0, ((atom, 1),))
-
     def scaled(self, factor: int) -> Linear:
         return combine([(self, factor)])
 

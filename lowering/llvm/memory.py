@@ -19,19 +19,14 @@ STACK_ALIGNMENT = 64
 """Bytes; a cache line, and the widest vector."""
 
 
-def byte_strides(t: MemRefType, op: Operation) -> tuple[int, ...]:
-    """Returns the strides of a memref in bytes. Raises CompileError if they are not static."""
+def layout_of(t: MemRefType, op: Operation) -> tuple[tuple[int, ...], Linear]:
+    """
+    Returns the strides and the offset of a memref in bytes. Raises CompileError if they are not
+    static.
+    """
     try:
         size = element_size(t.element_type)
-        return tuple(s * size for s in strides_of(t))
-    except VerifyException as error:
-        raise failure(op, str(error)) from error
-
-
-def static_offset(t: MemRefType, op: Operation) -> Linear:
-    """Returns the offset of a memref's layout in bytes. Raises CompileError if it is not static."""
-    try:
-        return Linear(offset_of(t) * element_size(t.element_type))
+        return tuple(s * size for s in strides_of(t)), Linear(offset_of(t) * size)
     except VerifyException as error:
         raise failure(op, str(error)) from error
 
@@ -47,13 +42,13 @@ def element_address(
     fn: FunctionConverter, base: SSAValue, indices: Sequence[SSAValue], op: Operation
 ) -> SSAValue:
     """Returns the pointer to one element of a memref."""
-    return fn.address(fn.buffer(base), indices, buffer_type(base, op).element_type)
+    return fn.address(fn.buffers[base], indices, buffer_type(base, op).element_type)
 
 
-def load(fn: FunctionConverter, pointer: SSAValue, t: Attribute, element: Attribute) -> SSAValue:
-    """Returns a value of converted type `t` from memory that is aligned for one `element`."""
+def load(fn: FunctionConverter, pointer: SSAValue, t: Attribute) -> SSAValue:
+    """Returns a value of converted type `t` from memory that is aligned for one element."""
     stored = memory_type(t)
-    properties = {"alignment": natural_alignment(element)}
+    properties = {"alignment": natural_alignment(t)}
     value = fn.emit(llvm.LoadOp, (pointer,), stored, properties)
     if stored is t or stored == t:
         return value
@@ -67,14 +62,14 @@ def as_stored(fn: FunctionConverter, value: SSAValue) -> SSAValue:
     return value if stored is t or stored == t else fn.emit(llvm.ZExtOp, (value,), stored)
 
 
-def store(fn: FunctionConverter, value: SSAValue, pointer: SSAValue, element: Attribute) -> None:
+def store(fn: FunctionConverter, value: SSAValue, pointer: SSAValue) -> None:
     operands = (as_stored(fn, value), pointer)
-    fn.add(create(llvm.StoreOp, operands, (), {"alignment": natural_alignment(element)}))
+    fn.add(create(llvm.StoreOp, operands, (), {"alignment": natural_alignment(value.type)}))
 
 
 def load_pointer(fn: FunctionConverter, array: SSAValue, index: int) -> SSAValue:
     """Returns a pointer from an array of pointers."""
-    return load(fn, fn.pointer(array, Linear(8 * index), PTR), PTR, PTR)
+    return load(fn, fn.pointer(array, Linear(8 * index), PTR), PTR)
 
 
 @converts(memref.LoadOp)
@@ -82,14 +77,13 @@ def convert_load(op: memref.LoadOp, fn: FunctionConverter) -> None:
     (result,) = op.results
     base, *indices = op.operands
     pointer = element_address(fn, base, indices, op)
-    t = convert_type(result.type)
-    fn.define(result, load(fn, pointer, t, t))
+    fn.define(result, load(fn, pointer, convert_type(result.type)))
 
 
 @converts(memref.StoreOp)
 def convert_store(op: memref.StoreOp, fn: FunctionConverter) -> None:
     pointer = element_address(fn, op.memref, op.indices, op)
-    store(fn, fn.value(op.value), pointer, convert_type(op.value.type))
+    store(fn, fn.value(op.value), pointer)
 
 
 @converts(memref.AllocaOp)
@@ -97,29 +91,27 @@ def convert_alloca(op: memref.AllocaOp, fn: FunctionConverter) -> None:
     t = op.memref.type
     if op.dynamic_sizes or DYNAMIC_INDEX in t.get_shape():
         raise failure(op, f"expected a static shape, found {t}")
-    strides = byte_strides(t, op)
-    alignment = STACK_ALIGNMENT
+    layout, alignment = layout_of(t, op), STACK_ALIGNMENT
     if op.alignment is not None:
         alignment = max(alignment, op.alignment.value.data)
     element = memory_type(convert_type(t.element_type))
     pointer = fn.alloca(element, max(1, extent(t)), alignment)
-    fn.define_buffer(op.memref, Buffer(pointer, strides, offset=static_offset(t, op)))
+    fn.buffers[op.memref] = Buffer(pointer, *layout)
 
 
 @converts(memref.ViewOp)
 def convert_view(op: memref.ViewOp, fn: FunctionConverter) -> None:
-    source, t = fn.buffer(op.source), buffer_type(op.result, op)
+    source, t = fn.buffers[op.source], buffer_type(op.result, op)
     if op.sizes:
         raise failure(op, f"expected a static shape, found {t}")
-    start = combine([(source.start, 1), (source.offset, 1), (fn.index(op.byte_shift), 1)])
-    fn.define_buffer(op.result, Buffer(source.base, byte_strides(t, op), start))
+    start = combine([(source.start, 1), (source.offset, 1), (fn.indices[op.byte_shift], 1)])
+    fn.buffers[op.result] = Buffer(source.base, *layout_of(t, op), start)
 
 
 @converts(memref.ReinterpretCastOp)
 def convert_reinterpret_cast(op: memref.ReinterpretCastOp, fn: FunctionConverter) -> None:
-    source, t = fn.buffer(op.source), buffer_type(op.result, op)
+    source, t = fn.buffers[op.source], buffer_type(op.result, op)
     if op.offsets:
         raise failure(op, "expected a static offset")
     # the new offset counts from the source's pointer, not from its first element
-    offset = static_offset(t, op)
-    fn.define_buffer(op.result, Buffer(source.base, byte_strides(t, op), source.start, offset))
+    fn.buffers[op.result] = Buffer(source.base, *layout_of(t, op), source.start)

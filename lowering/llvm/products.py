@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerAttr, VectorType, i32
+from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import SSAValue
 
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.glow_vec import TileProduct
+from ...glow_dialects.glow_vec.tiles import TILES
 from .function import FunctionConverter, converts
 from .memory import STACK_ALIGNMENT, element_address, store
 from .types import dense_attr, i8, splat_attr, vector_of
@@ -23,15 +24,15 @@ from .vectors import lanes_of, shuffle
 @converts(glow_vec.DotOp)
 def convert_dot(op: glow_vec.DotOp, fn: FunctionConverter) -> None:
     acc, lhs, rhs = fn.values((op.acc, op.lhs, op.rhs))
-    if op.kind.data is glow_vec.DotKind.MADD:
-        fn.define(op.result, _sum_of_pairs(fn, acc, lhs, rhs))
-        return
-    if op.kind.data is glow_vec.DotKind.MADDUBS:
-        fn.define(op.result, _saturated_pairs(fn, acc, lhs, rhs))
-        return
     lanes = lanes_of(op.acc.type, op)
-    name = _DOTS[op.kind.data].format(bits=32 * lanes, lanes=lanes, bytes=4 * lanes)
-    fn.define(op.result, fn.intrinsic(name, (acc, lhs, rhs), acc.type))
+    if op.kind.data is glow_vec.DotKind.MADD:
+        result = _sum_of_pairs(fn, acc, lhs, rhs, lanes)
+    elif op.kind.data is glow_vec.DotKind.MADDUBS:
+        result = _saturated_pairs(fn, acc, lhs, rhs, lanes)
+    else:
+        name = _DOTS[op.kind.data].format(bits=32 * lanes, lanes=lanes, bytes=4 * lanes)
+        result = fn.intrinsic(name, (acc, lhs, rhs), acc.type)
+    fn.define(op.result, result)
 
 
 _DOTS = {
@@ -43,13 +44,13 @@ _DOTS = {
 }
 
 
-def _sum_of_pairs(fn: FunctionConverter, acc: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+def _sum_of_pairs(
+    fn: FunctionConverter, acc: SSAValue, lhs: SSAValue, rhs: SSAValue, lanes: int
+) -> SSAValue:
     """
     Returns `acc` plus the products of neighbours. LLVM recognizes the emitted operations: they
     become `pmaddwd`, or `vpdpwssd` with VNNI.
     """
-    assert isinstance(acc.type, VectorType)
-    lanes = acc.type.get_shape()[0]
     wide = vector_of(i32, 2 * lanes)
     factors = [fn.emit(llvm.SExtOp, (v,), wide) for v in (lhs, rhs)]
     products = fn.binary(llvm.MulOp, *factors)
@@ -58,14 +59,12 @@ def _sum_of_pairs(fn: FunctionConverter, acc: SSAValue, lhs: SSAValue, rhs: SSAV
 
 
 def _saturated_pairs(
-    fn: FunctionConverter, acc: SSAValue, lhs: SSAValue, rhs: SSAValue
+    fn: FunctionConverter, acc: SSAValue, lhs: SSAValue, rhs: SSAValue, lanes: int
 ) -> SSAValue:
     """
     Returns `acc` plus saturated sums of products of two neighbouring bytes, the first factors
     unsigned. LLVM recognizes the emitted operations: they become `pmaddubsw`.
     """
-    assert isinstance(acc.type, VectorType)
-    lanes = acc.type.get_shape()[0]
     wide = vector_of(i32, lanes)
     products = []
     for i in (0, 1):
@@ -112,13 +111,11 @@ def _tiles(fn: FunctionConverter, *tiles: IntegerAttr) -> list[SSAValue]:
 def convert_configure(op: glow_vec.TileConfigureOp, fn: FunctionConverter) -> None:
     content = [0] * _CONFIGURATION
     content[0] = _PALETTE
-    for i, (rows, width) in enumerate(
-        zip(op.rows.get_values(), op.bytes.get_values(), strict=True)
-    ):
-        content[_ROWS + i], content[_WIDTHS + 2 * i] = rows, width
+    content[_ROWS : _ROWS + TILES] = op.rows.get_values()
+    content[_WIDTHS : _WIDTHS + 2 * TILES : 2] = op.bytes.get_values()
     t = vector_of(i8, _CONFIGURATION)
     pointer = fn.alloca(i8, _CONFIGURATION, STACK_ALIGNMENT)
-    store(fn, fn.constant(dense_attr(content, t), t), pointer, i8)
+    store(fn, fn.constant(dense_attr(content, t), t), pointer)
     _call(fn, "ldtilecfg", (pointer,))
 
 

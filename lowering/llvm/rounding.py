@@ -54,7 +54,7 @@ def fused_f16(fn: FunctionConverter, operands: Sequence[SSAValue]) -> SSAValue:
     wide = with_element(t, f64)
     a, b, c = (fn.emit(llvm.FPExtOp, (operand,), wide) for operand in operands)
     total = fn.binary(llvm.FAddOp, fn.binary(llvm.FMulOp, a, b), c)
-    return fn.emit(llvm.FPTruncOp, (f64_to_odd_f32(fn, total),), t)
+    return truncated(fn, total, t)
 
 
 def integer_to_odd_f64(
@@ -110,6 +110,15 @@ def widened(
 
 def to_f32(fn: FunctionConverter, value: SSAValue) -> SSAValue:
     return fn.emit(llvm.FPExtOp, (value,), with_element(value.type, f32))
+
+
+def truncated(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:
+    """Returns a float, scalar or vector, rounded once to a shorter type."""
+    if element_of(value.type) == f64 and element_of(target) != f32:
+        value = f64_to_odd_f32(fn, value)
+    if is_bf16(target):
+        return round_to_bf16(fn, value)
+    return fn.emit(llvm.FPTruncOp, (value,), target)
 
 
 def round_to_bf16(fn: FunctionConverter, value: SSAValue) -> SSAValue:

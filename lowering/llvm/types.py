@@ -7,12 +7,10 @@ from functools import cache
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
-    BFloat16Type,
+    AnyFloat,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
+    FixedBitwidthType,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -27,13 +25,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ...errors import CompileError
+from ...glow_dialects.elements import is_float
 from ...glow_dialects.identity_cache import cached_by_identity
 
 BRANCH_WEIGHTS = "branch_weights"
 """How often `llvm.cond_br` takes each of its targets; xDSL has no property for it."""
 PTR = llvm.LLVMPointerType()
 VOID = llvm.LLVMVoidType()
-FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 
 
 @cached_by_identity
@@ -46,7 +44,7 @@ def convert_type(t: Attribute) -> Attribute:
         return i64
     if isinstance(t, IntegerType):
         return IntegerType(t.width.data)
-    if isinstance(t, FLOATS):
+    if is_float(t):
         return t
     if isinstance(t, MemRefType | llvm.LLVMPointerType):
         return PTR
@@ -73,7 +71,7 @@ def element_size(t: Attribute) -> int:
     stored = memory_type(convert_type(t))
     if isinstance(stored, llvm.LLVMPointerType):
         return 8
-    assert isinstance(stored, IntegerType | Float16Type | BFloat16Type | Float32Type | Float64Type)
+    assert isinstance(stored, FixedBitwidthType)
     return stored.bitwidth // 8
 
 
@@ -111,8 +109,8 @@ def int_attr(value: int, t: Attribute = i64) -> IntegerAttr:
 
 @cached_by_identity
 def natural_alignment(t: Attribute) -> IntegerAttr:
-    """Returns the natural alignment of an element type as an attribute of memory accesses."""
-    return int_attr(element_size(t), i64)
+    """Returns the alignment of a scalar, or of one lane, as an attribute of memory accesses."""
+    return int_attr(element_size(element_of(t)))
 
 
 @cache
@@ -124,7 +122,7 @@ def scalar_attr(value: float, t: Attribute) -> IntegerAttr | FloatAttr:
     """Returns `value` as an attribute of a scalar type."""
     if isinstance(t, IntegerType):
         return int_attr(int(value), t)
-    assert isinstance(t, Float16Type | BFloat16Type | Float32Type | Float64Type)
+    assert isinstance(t, AnyFloat)
     return FloatAttr(value, t)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import VectorType, f32, f64, i1, i32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, VectorType, f32, f64, i1, i32
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -31,8 +31,6 @@ from .types import (
     vector_of,
 )
 
-_DYNAMIC = {"rawConstantIndices": index_array(lx.DYNAMIC)}
-
 
 def lanes_of(t: Attribute, op: Operation) -> int:
     if not isinstance(t, VectorType) or len(t.shape.data) != 1:
@@ -40,18 +38,11 @@ def lanes_of(t: Attribute, op: Operation) -> int:
     return t.shape.data[0].data
 
 
-def lane_numbers(fn: FunctionConverter, t: VectorType) -> SSAValue:
-    """Returns 0, 1, 2, ... as a vector of integers."""
-    numbers = list(range(t.get_shape()[0]))
-    return fn.constant(dense_attr(numbers, t), t)
-
-
 def splat(fn: FunctionConverter, value: SSAValue, t: VectorType) -> SSAValue:
     """Returns a scalar in every lane."""
-    known = fn.known_scalar(value)
-    if known is not None:
-        number = known.value.data
-        return fn.constant(splat_attr(number, t), t)
+    known = value.owner.value if isinstance(value.owner, llvm.ConstantOp) else None
+    if isinstance(known, IntegerAttr | FloatAttr):
+        return fn.constant(splat_attr(known.value.data, t), t)
     poison, zero = fn.poison(t), fn.number(0)
     first = fn.emit(llvm.InsertElementOp, (poison, value, zero), t)
     return shuffle(fn, first, poison, [0] * t.get_shape()[0])
@@ -72,7 +63,7 @@ def vector_address(
 ) -> SSAValue:
     """Returns the address of a vector in memory, whose lanes must be neighbours."""
     t = buffer_type(base, op)
-    strides = fn.buffer(base).strides
+    strides = fn.buffers[base].strides
     if not strides or strides[-1] != element_size(t.element_type):
         raise failure(op, f"expected a last dimension with stride 1, found {t}")
     return element_address(fn, base, indices, op)
@@ -84,8 +75,7 @@ def convert_load(op: vector.LoadOp, fn: FunctionConverter) -> None:
     base, *indices = op.operands
     lanes_of(result.type, op)
     pointer = vector_address(fn, base, indices, op)
-    t = convert_type(result.type)
-    loaded = load(fn, pointer, t, element_of(t))
+    loaded = load(fn, pointer, convert_type(result.type))
     if any(isinstance(use.operation, glow_vec.SelectOp) for use in result.uses):
         # LLVM makes a masked store of a selection that is stored where one of its vectors was
         # loaded: dozens of operations on processors of AMD with AVX2
@@ -95,42 +85,37 @@ def convert_load(op: vector.LoadOp, fn: FunctionConverter) -> None:
 
 @converts(vector.StoreOp)
 def convert_store(op: vector.StoreOp, fn: FunctionConverter) -> None:
-    vector, base, *indices = op.operands
-    lanes_of(vector.type, op)
-    pointer = vector_address(fn, base, indices, op)
-    value = fn.value(vector)
-    store(fn, value, pointer, element_of(value.type))
+    lanes_of(op.vector.type, op)
+    pointer = vector_address(fn, op.base, op.indices, op)
+    store(fn, fn.value(op.vector), pointer)
 
 
 @converts(vector.MaskedStoreOp)
 def convert_masked_store(op: vector.MaskedStoreOp, fn: FunctionConverter) -> None:
     pointer = vector_address(fn, op.base, op.indices, op)
     value = as_stored(fn, fn.value(op.value_to_store))
-    properties = {"alignment": natural_alignment(element_of(value.type))}
+    properties = {"alignment": natural_alignment(value.type)}
     operands = (value, pointer, fn.value(op.mask))
     fn.add(create(lx.MaskedStoreOp, operands, (), properties))
 
 
-def _lane_pointers(op: glow_vec.GatherOp, fn: FunctionConverter) -> SSAValue:
+@converts(glow_vec.GatherOp)
+def convert_gather(op: glow_vec.GatherOp, fn: FunctionConverter) -> None:
     t = buffer_type(op.base, op)
     pointer = element_address(fn, op.base, op.indices, op)
     element = memory_type(convert_type(t.element_type))
-    scale = fn.buffer(op.base).strides[-1] // element_size(element)
+    scale = fn.buffers[op.base].strides[-1] // element_size(element)
     offsets = fn.value(op.offsets)
     if scale < 1:
         offsets = fn.binary(llvm.MulOp, offsets, fn.number(scale, offsets.type))
     elif scale > 1:
         element = array_of(scale, element)
-    pointers = vector_of(PTR, lanes_of(offsets.type, op))
-    return fn.emit(lx.GEPOp, (pointer, offsets), pointers, {**_DYNAMIC, "elem_type": element})
-
-
-@converts(glow_vec.GatherOp)
-def convert_gather(op: glow_vec.GatherOp, fn: FunctionConverter) -> None:
-    t = convert_type(op.result.type)
-    operands = (_lane_pointers(op, fn), *fn.values((op.mask, op.pass_thru)))
-    properties = {"alignment": natural_alignment(element_of(t))}
-    fn.define(op.result, fn.emit(lx.MaskedGatherOp, operands, t, properties))
+    of_lanes = vector_of(PTR, lanes_of(offsets.type, op))
+    places = {"rawConstantIndices": index_array(lx.DYNAMIC), "elem_type": element}
+    pointers = fn.emit(lx.GEPOp, (pointer, offsets), of_lanes, places)
+    operands, result = (pointers, *fn.values((op.mask, op.pass_thru))), convert_type(op.result.type)
+    properties = {"alignment": natural_alignment(result)}
+    fn.define(op.result, fn.emit(lx.MaskedGatherOp, operands, result, properties))
 
 
 @converts(glow_vec.PrefetchOp)
@@ -158,13 +143,11 @@ def convert_create_mask(op: vector.CreateMaskOp, fn: FunctionConverter) -> None:
         fn.define(op.mask_vector, fn.constant(dense_attr(bits, t), t))
         return
     # 32-bit lanes compare twice as fast; a size that they cannot hold is cut to one that they can
-    size = fn.value(op.mask_dim_sizes[0])
-    size = fn.binary(lx.SMinOp, size, fn.number(lanes))
+    size = fn.binary(lx.SMinOp, fn.value(op.mask_dim_sizes[0]), fn.number(lanes))
     small = fn.emit(llvm.TruncOp, (size,), i32)
     t = vector_of(i32, lanes)
-    sizes = splat(fn, small, t)
-    mask = fn.compare(llvm.ICmpPredicateFlag.SLT, lane_numbers(fn, t), sizes)
-    fn.define(op.mask_vector, mask)
+    sizes, numbers = splat(fn, small, t), fn.constant(dense_attr(range(lanes), t), t)
+    fn.define(op.mask_vector, fn.compare(llvm.ICmpPredicateFlag.SLT, numbers, sizes))
 
 
 @converts(vector.BroadcastOp)
