@@ -7,7 +7,7 @@ compare and convert differently. 16-bit floats are f32 in registers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -21,7 +21,15 @@ from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.glow_vec import DOT_RULES, DotKind, DotKindAttr, DotOp, RemOp, dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.minifloats import code_of
-from ....glow_dialects.scalar import Number, Primitive, fold_in_order
+from ....glow_dialects.scalar import (
+    Expr,
+    Number,
+    Primitive,
+    arguments,
+    fold_in_order,
+    maximum,
+    minimum,
+)
 from ...llvm.types import element_of
 from .emit import NO_SIGNED_ZEROS, Emitter, lanes_of
 from .types import bits, computes_in_float, memory_type, value_type, vector_type
@@ -42,10 +50,14 @@ class Value(NamedTuple):
 class ArithAlgebra:
     """Emits the operations of expressions on values of `lanes` lanes."""
 
-    def __init__(self, emitter: Emitter, machine: MachineDescription, lanes: int):
+    def __init__(
+        self, emitter: Emitter, machine: MachineDescription, lanes: int, raw: bool = False
+    ):
+        """`raw` elements, on which nothing is computed, stay as memory holds them."""
         self.emitter = emitter
         self.machine = machine
         self.lanes = lanes
+        self._raw = raw
 
     def number(self, value: Number, element: Attribute) -> Value:
         t = value_type(element)
@@ -100,24 +112,14 @@ class ArithAlgebra:
         rule = DOT_RULES[kind]
         count = self.lanes * 32 // bits(rule.sum)
         if self.lanes == 1 or count not in rule.lanes:
-            return _PARTS[kind](self, *args)
+            return self.evaluate(_PARTS[kind], args)[0]
         a, b, acc = (v.ssa for v in args)
         factors = [self.emitter.bitcast(v, rule.element, rule.terms * count) for v in (a, b)]
         total = acc if rule.sum == i32 else self.emitter.bitcast(acc, rule.sum, count)
-        properties: dict[str, Attribute] = {"kind": DotKindAttr(kind)}
-        ssa = self.emitter.op(DotOp, (total, *factors), total.type, properties)
+        ssa = self.emitter.op(DotOp, (total, *factors), total.type, {"kind": DotKindAttr(kind)})
         if rule.sum != i32:
             ssa = self.emitter.bitcast(ssa, i32, self.lanes)
         return Value(ssa, args[2].element)
-
-    def field(self, value: Value, start: int, width: int, signed: bool) -> Value:
-        """Returns the bits of integers of 32 bits from a place on."""
-        left, right = (self.number(n, value.element) for n in (32 - width - start, 32 - width))
-        value = self.apply(Primitive.SHIFT_LEFT, (value, left))
-        value = self.apply(Primitive.SHIFT_RIGHT, (value, right))
-        if signed:
-            return value
-        return self.apply(Primitive.AND, (value, self.number(2**width - 1, value.element)))
 
     def dot(self, a: Value, b: Value, acc: Value, terms: int) -> Value:
         """Returns `acc` plus, in each lane, the products of `terms` neighbours of `a` and `b`."""
@@ -129,8 +131,8 @@ class ArithAlgebra:
             )
         element = DOT_RULES[kind].element
         factors = [self._resized(v, element) for v in (a, b)]
-        properties: dict[str, Attribute] = {"kind": DotKindAttr(kind)}
-        ssa = self.emitter.op(DotOp, (acc.ssa, *factors), acc.ssa.type, properties)
+        operands = (acc.ssa, *factors)
+        ssa = self.emitter.op(DotOp, operands, acc.ssa.type, {"kind": DotKindAttr(kind)})
         return Value(ssa, acc.element)
 
     def convert(self, value: Value, target: Attribute | None) -> Value:
@@ -206,6 +208,8 @@ class ArithAlgebra:
     def from_memory(self, ssa: SSAValue, element: Attribute) -> Value:
         """Returns a loaded scalar or vector as a value."""
         stored = storage_type(element)
+        if self._raw:
+            return Value(ssa, element)
         if stored == i1:
             zero = self.emitter.constant(ssa.type, 0)
             return Value(self.emitter.compare("ne", ssa, zero), element)
@@ -216,6 +220,8 @@ class ArithAlgebra:
     def to_memory(self, value: Value, element: Attribute) -> SSAValue:
         """Returns a value as what memory holds for an element of type `element`."""
         stored = storage_type(element)
+        if self._raw:
+            return value.ssa
         if stored == i1:
             return self.emitter.cast("extui", value.ssa, memory_type(element))
         if computes_in_float(element):
@@ -245,38 +251,36 @@ class ArithAlgebra:
         return operations[kind](self.emitter, *(a.ssa for a in args))
 
 
-def _sum_of_halves(e: ArithAlgebra, a: Value, b: Value, acc: Value) -> Value:
+def _field(value: Expr, start: int, width: int, signed: bool) -> Expr:
+    """Returns the bits of an integer of 32 bits from a place on."""
+    value = (value << (32 - width - start)) >> (32 - width)
+    return value if signed else value & (2**width - 1)
+
+
+def _sum_of_halves(a: Expr, b: Expr, acc: Expr) -> Expr:
     """Returns `acc` plus the products of signed halves."""
-    for place in (0, 16):
-        parts = [e.field(v, place, 16, True) for v in (a, b)]
-        acc = e.apply(Primitive.ADD, (acc, e.apply(Primitive.MUL, parts)))
+    for at in (0, 16):
+        acc = acc + _field(a, at, 16, True) * _field(b, at, 16, True)
     return acc
 
 
-def _sums_of_bytes(e: ArithAlgebra, a: Value, b: Value, acc: Value) -> Value:
+def _sums_of_bytes(a: Expr, b: Expr, acc: Expr) -> Expr:
     """Returns, in each half, `acc` plus the saturated sum of products of two bytes."""
-    halves: list[Value] = []
+    halves: list[Expr] = []
     for half in (0, 16):
-        products = [
-            e.apply(Primitive.MUL, (e.field(a, at, 8, False), e.field(b, at, 8, True)))
-            for at in (half, half + 8)
-        ]
-        total = e.apply(Primitive.ADD, products)
-        for kind, bound in ((Primitive.MAXIMUM, -(2**15)), (Primitive.MINIMUM, 2**15 - 1)):
-            total = e.apply(kind, (total, e.number(bound, acc.element)))
-        total = e.apply(Primitive.ADD, (total, e.field(acc, half, 16, True)))
-        halves.append(e.field(total, 0, 16, False))
-    high = e.apply(Primitive.SHIFT_LEFT, (halves[1], e.number(16, acc.element)))
-    return e.apply(Primitive.OR, (halves[0], high))
+        low, high = (_field(a, at, 8, False) * _field(b, at, 8, True) for at in (half, half + 8))
+        saturated = minimum(maximum(low + high, -(2**15)), 2**15 - 1)
+        halves.append(_field(saturated + _field(acc, half, 16, True), 0, 16, False))
+    return halves[0] | (halves[1] << 16)
 
 
 _DOTS = {
     Primitive.MULTIPLY_ADD_PAIRS: DotKind.MADD,
     Primitive.MULTIPLY_ADD_BYTES: DotKind.MADDUBS,
 }
-_PARTS: Mapping[DotKind, Callable[[ArithAlgebra, Value, Value, Value], Value]] = {
-    DotKind.MADD: _sum_of_halves,
-    DotKind.MADDUBS: _sums_of_bytes,
+_PARTS = {
+    DotKind.MADD: Body((_sum_of_halves(*arguments(3)),), (i32,)),
+    DotKind.MADDUBS: Body((_sums_of_bytes(*arguments(3)),), (i32,)),
 }
 """The same sums for numbers of lanes that `glow_vec.dot` lacks."""
 _EITHER_ZERO = {Primitive.MAXIMUM, Primitive.MINIMUM}

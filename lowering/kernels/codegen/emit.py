@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 from xdsl.dialects import arith, func, memref, scf, vector
+from xdsl.dialects.arith import CMPF_COMPARISON_OPERATIONS, CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
@@ -23,17 +24,21 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....glow_dialects import glow_vec
 from ....glow_dialects.creation import append, create
-from ...llvm.types import dense_attr, element_of, scalar_attr
+from ...llvm.types import dense_attr, element_of, scalar_attr, splat_attr
 from .types import INDEX, vector_type
 
 REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 NO_SIGNED_ZEROS = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 """Permits either zero as a result, for example of the maximum of two zeros."""
-_PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "ult": 6, "ule": 7}
-_FLOAT_PREDICATES = {"oeq": 1, "olt": 4, "ole": 5, "une": 13}
+_COMPARISONS: dict[str, tuple[type[Operation], IntegerAttr]] = {
+    **{n: (arith.CmpfOp, IntegerAttr(i, i64)) for i, n in enumerate(CMPF_COMPARISON_OPERATIONS)},
+    **{n: (arith.CmpiOp, IntegerAttr(i, i64)) for i, n in enumerate(CMPI_COMPARISON_OPERATIONS)},
+}
+"""The operation and the number of each predicate; `ult` and the like compare integers."""
 
 LoopBody = Callable[["SSAValue | int", Sequence[SSAValue]], Sequence[SSAValue]]
 
@@ -73,12 +78,7 @@ class Emitter:
 
     def finish(self) -> None:
         """Puts the constants in front of everything else."""
-        first = self._entry.first_op
-        constants = list(self._constants.values())
-        if first is None:
-            self._entry.add_ops(constants)
-        else:
-            self._entry.insert_ops_before(constants, first)
+        Rewriter.insert_op(list(self._constants.values()), InsertPoint.at_start(self._entry))
 
     # constants
 
@@ -130,11 +130,8 @@ class Emitter:
             kind = glow_vec.PredicateAttr(glow_vec.Predicate(predicate))
             mask = vector_type(i1, lanes)
             return self.op(glow_vec.CmpOp, (a, b), mask, {"predicate": kind})
-        if predicate in _PREDICATES:
-            number = IntegerAttr(_PREDICATES[predicate], i64)
-            return self.op(arith.CmpiOp, (a, b), i1, {"predicate": number})
-        number = IntegerAttr(_FLOAT_PREDICATES[predicate], i64)
-        return self.op(arith.CmpfOp, (a, b), i1, {"predicate": number})
+        scalar, number = _COMPARISONS[predicate]
+        return self.op(scalar, (a, b), i1, {"predicate": number})
 
     def select(self, condition: SSAValue, then: SSAValue, otherwise: SSAValue) -> SSAValue:
         kind = glow_vec.SelectOp if lanes_of(condition) > 1 else arith.SelectOp
@@ -243,15 +240,12 @@ class Emitter:
         """
         if stop <= step:
             return body(0, carried) if stop > 0 else carried
-        block = Block(arg_types=(INDEX, *(c.type for c in carried)))
-        with self.inside(block):
-            results = body(block.args[0], block.args[1:])
-        return self._add_loop(block, (0, stop, step), carried, results)
+        return self.loop_carrying_between(0, stop, carried, body, step)
 
     def loop_carrying_between(
         self,
         start: SSAValue | int,
-        stop: SSAValue,
+        stop: SSAValue | int,
         carried: Sequence[SSAValue],
         body: LoopBody,
         step: int = 1,
@@ -388,7 +382,7 @@ def _index_attribute(value: int) -> Attribute:
 def _attribute(t: Attribute, value: float | tuple[int | float, ...]) -> Attribute:
     if t == INDEX and isinstance(value, int):
         return _index_attribute(value)
-    if isinstance(t, VectorType):
-        return dense_attr(value if isinstance(value, tuple) else [value], t)
-    assert not isinstance(value, tuple)
-    return scalar_attr(value, t)
+    if not isinstance(value, tuple):
+        return splat_attr(value, t)
+    assert isinstance(t, VectorType)
+    return dense_attr(value, t)

@@ -7,7 +7,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     MemRefType,
-    StridedLayoutAttr,
     VectorType,
     i1,
 )
@@ -21,6 +20,7 @@ from ....glow_dialects.elements import (
     is_minifloat,
     row_major_strides,
     storage_type,
+    strided_memref,
     strides_of,
 )
 from ....glow_dialects.identity_cache import cached_by_identity
@@ -68,9 +68,7 @@ def flat_type(element: Attribute, low: int, high: int) -> MemRefType:
     Returns a memref of one dimension that has the elements `low` to `high - 1`, counted from the
     pointer.
     """
-    layout = StridedLayoutAttr([1], low) if low else None
-    memory = memory_type(element)
-    return MemRefType(memory, [high - low], layout) if layout else MemRefType(memory, [high - low])
+    return strided_memref(memory_type(element), (high - low,), (1,), low)
 
 
 def significant_strides(t: MemRefType) -> tuple[int, ...]:
