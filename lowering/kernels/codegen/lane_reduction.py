@@ -4,8 +4,9 @@ Combinations of the lanes of vectors to one number, or to one vector with a lane
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from xdsl.dialects import vector
 from xdsl.ir import Attribute, SSAValue
@@ -13,7 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from ....glow_dialects.glow_nest.nest import Combine
 from ...llvm.types import element_of
 from .algebra import ArithAlgebra, Value
-from .emit import REASSOCIATE, Emitter
+from .emit import REASSOCIATE
 from .types import bits, computes_in_float, value_type
 
 _BLOCK_BITS = 128
@@ -37,20 +38,13 @@ class LaneReduction:
 
     def total(self, vectors: Sequence[SSAValue]) -> SSAValue:
         """Combines vectors of one result into one vector."""
-        total = vectors[0]
-        for other in vectors[1:]:
-            total = self._both(total, other)
-        return total
+        return reduce(self._both, vectors)
 
     def of_rows(self, vectors: Sequence[SSAValue]) -> Value:
         """
         Combines the lanes of each vector. Returns one number, or for several vectors as many lanes.
         """
-        if len(vectors) == 1:
-            return self._of_one(vectors[0])
-        width = bits(value_type(self.element))
-        e, lanes = self.wide.emitter, self.wide.lanes
-        return Value(combined_rows(e, vectors, lanes, width, self._both), self.element)
+        return self._of_one(vectors[0]) if len(vectors) == 1 else self._of_several(vectors)
 
     def _both(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.wide.combine(self.kind, self._value(a), self._value(b)).ssa
@@ -74,42 +68,36 @@ class LaneReduction:
         low, high = (self._value(e.extract(total, i)) for i in (0, 1))
         return self.narrow.combine(self.kind, low, high)
 
+    def _of_several(self, vectors: Sequence[SSAValue]) -> Value:
+        """
+        Combines all lanes of vector `i` into lane `i` of the result. The number of vectors is a
+        power of two and at most the number of lanes.
 
-def combined_rows(
-    e: Emitter,
-    vectors: Sequence[SSAValue],
-    lanes: int,
-    element_bits: int,
-    combine: Callable[[SSAValue, SSAValue], SSAValue],
-) -> SSAValue:
-    """
-    Combines all lanes of vector `i` into lane `i` of the result. The number of vectors is a power
-    of two and at most the number of lanes.
-
-    Two vectors become one, which has the combined halves of both, as often as possible. So each
-    instruction works on all lanes.
-    """
-    block = max(1, _BLOCK_BITS // element_bits)
-    rows = [[i] for i in range(len(vectors))]
-    part = lanes
-    while len(vectors) > 1:
-        low = list(_halves(lanes, part, block))
-        high = [lane + part // 2 for lane in low]
-        pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        vectors = [combine(e.shuffle(a, b, low), e.shuffle(a, b, high)) for a, b in pairs]
-        places = [low[i] for i in range(0, lanes, part // 2)]
-        both = [[*a, *b] for a, b in zip(rows[::2], rows[1::2], strict=True)]
-        rows = [[of[place // part] for place in places] for of in both]
-        part //= 2
-    (total,), (order,) = vectors, rows
-    while part > 1:
-        low = [i for i in range(len(order) * part) if i % part < part // 2]
-        high = [i + part // 2 for i in low]
-        total = combine(e.shuffle(total, total, low), e.shuffle(total, total, high))
-        part //= 2
-    if order == sorted(order):
-        return total
-    return e.shuffle(total, total, [order.index(i) for i in range(len(order))])
+        Two vectors become one, which has the combined halves of both, as often as possible. So each
+        instruction works on all lanes.
+        """
+        e, lanes = self.wide.emitter, self.wide.lanes
+        block = max(1, _BLOCK_BITS // bits(value_type(self.element)))
+        rows = [[i] for i in range(len(vectors))]
+        part = lanes
+        while len(vectors) > 1:
+            low = list(_halves(lanes, part, block))
+            high = [lane + part // 2 for lane in low]
+            pairs = zip(vectors[::2], vectors[1::2], strict=True)
+            vectors = [self._both(e.shuffle(a, b, low), e.shuffle(a, b, high)) for a, b in pairs]
+            places = [low[i] for i in range(0, lanes, part // 2)]
+            both = [[*a, *b] for a, b in zip(rows[::2], rows[1::2], strict=True)]
+            rows = [[of[place // part] for place in places] for of in both]
+            part //= 2
+        (total,), (order,) = vectors, rows
+        while part > 1:
+            low = [i for i in range(len(order) * part) if i % part < part // 2]
+            high = [i + part // 2 for i in low]
+            total = self._both(e.shuffle(total, total, low), e.shuffle(total, total, high))
+            part //= 2
+        if order != sorted(order):
+            total = e.shuffle(total, total, [order.index(i) for i in range(len(order))])
+        return self._value(total)
 
 
 def _halves(lanes: int, part: int, block: int) -> Iterator[int]:
