@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.glow_nest.affine import Dim
+from ....glow_dialects.glow_nest.affine import Dim, Limit
 from ....glow_dialects.glow_nest.schedule import RegisterTranspose, VectorSchedule
 from ..threads.split import TileSpan
 from .emit import Emitter
@@ -35,7 +35,7 @@ class RowCount:
         """Returns how many values a limited loop has."""
         limit = dim.limit
         assert limit is not None
-        found = self._after_start(dim, e)
+        found = self._after_start(limit, e)
         if limit.granule > 1:
             up = e.binary(arith.AddiOp, found, e.index(limit.granule - 1))
             # a division of index is unsigned
@@ -50,11 +50,9 @@ class RowCount:
         if limit is None or not limit.opens:
             return self
         before = e.binary(arith.MuliOp, e.index(number), e.index(limit.granule))
-        return RowCount(self.rows, e.binary(arith.SubiOp, self._after_start(dim, e), before))
+        return RowCount(self.rows, e.binary(arith.SubiOp, self._after_start(limit, e), before))
 
-    def _after_start(self, dim: Dim, e: Emitter) -> SSAValue:
-        limit = dim.limit
-        assert limit is not None
+    def _after_start(self, limit: Limit, e: Emitter) -> SSAValue:
         found = self.rest if limit.of_rest else self.rows
         assert found is not None
         if limit.factor != 1:
@@ -151,7 +149,6 @@ class LimitedSpans:
 
 def goes_beyond(schedule: VectorSchedule, dim: Dim) -> bool:
     """Returns whether the last tile of a limited loop may go beyond its limit."""
-    along = [schedule.vector, schedule.finishing.vector]
-    if isinstance(schedule, RegisterTranspose):
-        along.append(schedule.turned)
-    return any(dim is d for d in along)
+    if isinstance(schedule, RegisterTranspose) and dim is schedule.turned:
+        return True
+    return dim in (schedule.vector, schedule.finishing.vector)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from math import prod
+from typing import TypeVar
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
@@ -20,20 +21,15 @@ from ....glow_dialects.glow_nest.schedule import Split
 from ..threads.split import Share, TileOrder, TileSpan
 from .emit import Emitter
 from .limited_loops import LimitedSpans, RowCount
+from .memory import Bound
+from .tile import Tile
 
 Loop = tuple[Dim, Sequence[TileSpan] | LimitedSpans]
 """A loop variable, and its tiles, apart by their code."""
 
 
-class Position(Protocol):
-    """The place of a tile, as far as the loops around it determine it."""
-
-    def at(self, dim: Dim, span: TileSpan, number: SSAValue | int) -> Self:
-        """Returns the tile that begins `number` elements behind the start of a span of a loop."""
-        ...
-
-
-P = TypeVar("P", bound=Position)
+P = TypeVar("P", Bound, Tile)
+"""The place of a tile, as far as the loops around it determine it."""
 
 
 def whole(dims: Sequence[Dim]) -> list[Loop]:
@@ -88,57 +84,52 @@ class LoopDriver:
     def _divided(self, position: P, split: Split) -> Iterator[P]:
         """Yields the tiles of the loops of a split, as far as they are this thread's."""
         assert self.share is not None
-        loops = self.loops[split.first : split.last + 1]
-        static = [spans for _, spans in loops if not isinstance(spans, LimitedSpans)]
-        if len(static) < len(loops):
-            yield from self._divided_rows(position, split)
-            return
-        order = TileOrder(static)
-        for first, end in self.share(order.units):
-            if order.is_uniform:
-                yield from self._units(position, split, order, first, end)
-            else:
-                yield from self._between(position, split, order, 0, (first, end))
+        spans = [of for _, of in self.loops[split.first : split.last + 1]]
+        static = [of for of in spans if not isinstance(of, LimitedSpans)]
+        if isinstance(spans[0], LimitedSpans) and len(spans) == 1:
+            yield from self._divided_rows(position, split.first, spans[0], self.share)
+        elif len(static) == len(spans) and any(len(of) > 1 for of in static):
+            order = TileOrder(static)
+            for bounds in self.share(order.units):
+                yield from self._between(position, split, order, 0, bounds)
+        else:
+            yield from self._divided_units(position, split, self.share)
 
-    def _divided_rows(self, position: P, split: Split) -> Iterator[P]:
+    def _divided_rows(
+        self, position: P, level: int, spans: LimitedSpans, share: Share
+    ) -> Iterator[P]:
+        """Yields the tiles of a limited loop, as far as they are this thread's."""
+        e, unit = self.emitter, spans.unit
+        more = e.binary(arith.AddiOp, spans.count, e.index(unit - 1))
+        for bounds in share(e.binary(arith.DivUIOp, more, e.index(unit))):
+            first, end = (self._scaled(number, unit) for number in bounds)
+            end = e.binary(arith.MinSIOp, end, spans.count)
+            yield from self._limited(position, level, first, end)
+
+    def _divided_units(self, position: P, split: Split, share: Share) -> Iterator[P]:
         """
-        Yields the tiles of one limited loop, or of several loops without tiles, as far as they are
-        this thread's.
+        Yields the tiles of loops that have one span each, or a limit but no tiles, as far as they
+        are this thread's.
         """
         e, loops = self.emitter, self.loops[split.first : split.last + 1]
-        assert self.share is not None
-        if len(loops) == 1:
-            ((_, spans),) = loops
-            assert isinstance(spans, LimitedSpans)
-            unit = spans.unit
-            more = e.binary(arith.AddiOp, spans.count, e.index(unit - 1))
-            for bounds in self.share(e.binary(arith.DivUIOp, more, e.index(unit))):
-                first, end = (self._scaled(number, unit) for number in bounds)
-                end = e.binary(arith.MinSIOp, end, spans.count)
-                yield from self._limited(position, split.first, first, end)
-            return
         sizes = [s.count if isinstance(s, LimitedSpans) else s[0].tiles for _, s in loops]
-        units = e.index(1)
-        for size in sizes:
-            units = e.binary(arith.MuliOp, units, e.index(size))
-        for first, end in self.share(units):
+        for first, end in share(self._product(sizes)):
             for numbers in e.loop_units(sizes, first, end):
                 at = position
-                for (dim, _), number in zip(loops, numbers, strict=True):
-                    at = at.at(dim, TileSpan(0, 1, 1), number)
+                for (dim, spans), number in zip(loops, numbers, strict=True):
+                    span = TileSpan(0, 1, 1) if isinstance(spans, LimitedSpans) else spans[0]
+                    start = number if isinstance(number, int) else self._scaled(number, span.step)
+                    at = at.at(dim, span, start)
                 yield from self.tiles(at, split.last + 1)
 
-    def _units(
-        self, position: P, split: Split, order: TileOrder, first: SSAValue, end: SSAValue
-    ) -> Iterator[P]:
-        """Yields the places of tiles `first` to `end - 1` of loops that have one span each."""
-        spans = [span for (span,) in order.loops]
-        for numbers in self.emitter.loop_units([s.tiles for s in spans], first, end):
-            at = position
-            for i, (span, number) in enumerate(zip(spans, numbers, strict=True)):
-                start = number if isinstance(number, int) else self._scaled(number, span.step)
-                at = at.at(self.loops[split.first + i][0], span, start)
-            yield from self.tiles(at, split.last + 1)
+    def _product(self, sizes: Sequence[SSAValue | int]) -> SSAValue | int:
+        known = [size for size in sizes if isinstance(size, int)]
+        if len(known) == len(sizes):
+            return prod(known)
+        product = self.emitter.index(1)
+        for size in sizes:
+            product = self.emitter.binary(arith.MuliOp, product, self.emitter.index(size))
+        return product
 
     def _between(
         self, position: P, split: Split, order: TileOrder, level: int, bounds: Sequence[SSAValue]
@@ -156,8 +147,7 @@ class LoopDriver:
             count = e.index(span.tiles)
             limits = [e.binary(arith.MinSIOp, n, count) for n in (first, end)]
             for found in e.loop_between(limits[0], limits[1], 1):
-                number = 0 if span.tiles == 1 else found
-                at = number if isinstance(number, int) else self._scaled(number, span.step)
+                at = 0 if span.tiles == 1 else self._scaled(found, span.step)
                 placed = position.at(self.loops[split.first + level][0], span, at)
                 if innermost:
                     yield from self.tiles(placed, split.last + 1)
