@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ....glow_dialects.glow_nest.affine import Access, Buffer
+from ....glow_dialects.glow_nest.affine import Buffer
 from ....glow_dialects.glow_nest.nest import Repeat, Step
 from .overlap import is_self_contained, may_meet, nests_of, reads_of
 from .split import is_balanced
@@ -89,18 +89,13 @@ def _private(loops: Sequence[Repeat], kernel: Sequence[Step]) -> tuple[Buffer, .
     Returns the buffers that each iteration of nested loops needs for itself; None if iterations
     depend on each other.
     """
-    accesses: dict[Buffer, list[Access]] = {}
-    writes: dict[Buffer, list[Access]] = {}
-    for nest in nests_of(loops[-1].steps):
-        for access in (*reads_of(nest), *nest.writes):
-            accesses.setdefault(access.buffer, []).append(access)
-        for access in nest.writes:
-            writes.setdefault(access.buffer, []).append(access)
-    private = []
-    for buffer, written in writes.items():
+    nests, private = list(nests_of(loops[-1].steps)), []
+    accesses = [a for nest in nests for a in (*reads_of(nest), *nest.writes)]
+    for buffer in dict.fromkeys(a.buffer for nest in nests for a in nest.writes):
+        written = [a for nest in nests for a in nest.writes if a.buffer is buffer]
         if buffer.parameter is None and _is_local(loops, kernel, buffer):
             private.append(buffer)
-        elif any(may_meet(written, accesses[buffer], r.dim) for r in loops if r.dim.size > 1):
+        elif any(may_meet(written, accesses, r.dim) for r in loops if r.dim.size > 1):
             return None
     return tuple(private)
 

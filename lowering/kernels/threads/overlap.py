@@ -145,12 +145,10 @@ def _is_followed(
         if without is not None and step is without:
             _forget(without, buffer, written)
             continue
-        if isinstance(step, Nest):
-            followed = _follow(step, buffer, written)
-        elif isinstance(step, Repeat):
+        if isinstance(step, Repeat):
             followed = _is_followed(step.steps, buffer, written, without)
         else:
-            followed = _follow(step.touched, buffer, written)
+            followed = _follow(step if isinstance(step, Nest) else step.touched, buffer, written)
         if followed and isinstance(step, RepeatListed):
             # a list may be empty, so that nothing is written
             followed = _is_followed(step.steps, buffer, written.copy(), without)
