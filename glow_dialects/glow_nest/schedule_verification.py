@@ -43,6 +43,8 @@ def verify_schedule(nest: Nest, schedule: Schedule) -> None:
     _verify_tables(nest, schedule)
     if isinstance(schedule, Reducing):
         _verify_reducing(nest, schedule)
+    elif nest.reduction is not None:
+        raise VerifyException(f"expected a schedule for a reduction, found {schedule.kind}")
     if isinstance(schedule, Reduce):
         _verify_rows(nest, schedule)
         _verify_spread(nest, schedule)

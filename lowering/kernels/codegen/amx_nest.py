@@ -179,7 +179,7 @@ class TileNest:
         for i, (row, pixel, at) in enumerate(kind.group.tiles):
             start = at * inner if write is None else row * outer + pixel * inner
             for panel in range(panels):
-                to = self.memory.at(place, start + panel * between)
+                to = self.memory.at(place.moved(start + panel * between))
                 tile = i * panels + panel
                 self.e.add(glow_vec.TileStoreOp(tile, base, [to], inner * _SUM_BYTES))
 
@@ -276,4 +276,4 @@ class TileNest:
         """Prefetches some lines of each panel."""
         for panel, line in product(range(self.plan.panels), range(lines)):
             at = panel * self._between + line * self.roles.pitch
-            self.memory.prefetch(filters, place, at, locality)
+            self.memory.prefetch(filters, place.moved(at), locality)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
-
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.schedule import Elementwise
 from .algebra import ArithAlgebra, Value
-from .memory import Address, Point, offset_of
+from .memory import Address, Point
 from .tile import Tile
 
-Loaded = dict[tuple[Access, "SSAValue | None", int], Value]
+Loaded = dict[tuple[Access, Address], Value]
 
 
 class Loads:
@@ -47,17 +45,14 @@ class Loads:
     def _chosen(self, access: Access, point: Point, vector: Dim) -> Value:
         """Returns lanes each of which an index of its own places."""
         assert access.indirect is not None
-        tile, index = self._tile, access.indirect.access
-        there = tile.places[access].moved(offset_of(access, point))
-        index_there = tile.places[index].moved(offset_of(index, point))
-        raw = tile.nest.raw
-        return tile.memory.load_chosen(access, there, index_there, vector, self._algebra, raw)
+        tile = self._tile
+        place, index_place = (tile.place(a, point) for a in (access, access.indirect.access))
+        return tile.memory.load_chosen(access, place, index_place, vector, self._algebra)
 
     def _once(self, access: Access, point: Point) -> Value:
-        place, offset = self._tile.places[access], offset_of(access, point)
-        key = (access, place.dynamic, place.constant + offset)
+        key = (access, self._tile.place(access, point))
         if key not in self._loaded:
-            self._loaded[key] = self._load(access, place, offset)
+            self._loaded[key] = self._load(*key)
         return self._loaded[key]
 
     def _spread(self, access: Access, point: Point, vector: Dim, table: tuple[int, ...]) -> Value:
@@ -71,7 +66,7 @@ class Loads:
         mask = [t - start for t in table[first : first + lanes]]
         return loaded._replace(ssa=self._algebra.emitter.shuffle(loaded.ssa, loaded.ssa, mask))
 
-    def _load(self, access: Access, place: Address, offset: int) -> Value:
+    def _load(self, access: Access, place: Address) -> Value:
         memory, nest, lanes = self._tile.memory, self._tile.nest, self._lanes
         stride = access.stride(self._vector) if self._vector is not None else 0
         stride = 1 if isinstance(stride, tuple) else stride
@@ -79,15 +74,13 @@ class Loads:
         if isinstance(schedule, Elementwise) and schedule.prefetch_distance:
             distance = schedule.prefetch_distance.get(nest.operands.index(access))
             if distance is not None:
-                memory.prefetch(access, place, offset + distance, locality=2)
+                memory.prefetch(access, place.moved(distance), locality=2)
         if not self._reduces or reduction is None or reduction.terms == 1:
-            return memory.load(access, place, offset, stride, self._algebra, nest.raw)
+            return memory.load(access, place, stride, self._algebra)
         if reduction.fields and access is reduction.reads[0]:
-            fields = [offset + f for f in reduction.fields]
-            ssa = memory.load_fields(access, place, fields, reduction.terms, lanes)
+            ssa = memory.load_fields(access, place, reduction.fields, reduction.terms, lanes)
         else:
-            terms = reduction.terms
-            ssa = memory.load_neighbours(access, place, offset, stride, terms, lanes)
+            ssa = memory.load_neighbours(access, place, stride, reduction.terms, lanes)
         return Value(ssa, access.element)
 
 

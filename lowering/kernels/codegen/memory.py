@@ -113,45 +113,34 @@ class FlatBuffers:
             result[access] = Address(distance, place.constant)
         return result
 
-    def at(self, place: Address, offset: int = 0) -> SSAValue:
-        """Returns the place, moved by a constant, as an index."""
-        distance = place.constant + offset
+    def at(self, place: Address) -> SSAValue:
+        """Returns the place as an index."""
         if place.dynamic is None:
-            return self.emitter.index(distance)
-        if distance == 0:
+            return self.emitter.index(place.constant)
+        if place.constant == 0:
             return place.dynamic
-        return self.emitter.binary(arith.AddiOp, place.dynamic, self.emitter.index(distance))
+        return self.emitter.binary(arith.AddiOp, place.dynamic, self.emitter.index(place.constant))
 
-    def load(
-        self,
-        access: Access,
-        place: Address,
-        offset: int,
-        stride: int,
-        algebra: ArithAlgebra,
-        raw: bool,
-    ) -> Value:
+    def load(self, access: Access, place: Address, stride: int, algebra: ArithAlgebra) -> Value:
         """
         Returns the elements at a place, `stride` apart, in as many lanes as the algebra has. If the
-        stride is 0, every lane has the same element. `raw` elements stay as memory holds them.
+        stride is 0, every lane has the same element.
         """
         e, element = self.emitter, memory_type(access.element)
         lanes = algebra.lanes if stride else 1
         memory = self._flat[access.buffer]
         if access.read_as is not None:
-            loaded = self._of_bytes(memory, self.at(place, offset), element)
+            loaded = self._of_bytes(memory, self.at(place), element)
         elif lanes == 1 or stride == 1:
-            loaded = e.load(memory, self.at(place, offset), element, lanes)
+            loaded = e.load(memory, self.at(place), element, lanes)
         elif stride == -1:
-            backwards = e.load(memory, self.at(place, offset - lanes + 1), element, lanes)
+            backwards = e.load(memory, self.at(place.moved(1 - lanes)), element, lanes)
             loaded = e.shuffle(backwards, backwards, range(lanes - 1, -1, -1))
         elif 0 < stride <= _MAX_INTERLEAVE:
-            loaded = self._interleaved(memory, place, offset, stride, access, lanes)
+            loaded = self._interleaved(memory, place, stride, element, lanes)
         else:
             offsets = e.constant(vector_type(INDEX, lanes), [i * stride for i in range(lanes)])
-            loaded = e.gather(memory, self.at(place, offset), element, offsets)
-        if raw:
-            return Value(e.broadcast(loaded, algebra.lanes // lanes), access.element)
+            loaded = e.gather(memory, self.at(place), element, offsets)
         value = algebra.from_memory(loaded, access.element)
         return value._replace(ssa=e.broadcast(value.ssa, algebra.lanes // lanes))
 
@@ -162,23 +151,22 @@ class FlatBuffers:
         index_place: Address,
         along: Dim,
         algebra: ArithAlgebra,
-        raw: bool,
     ) -> Value:
         """
         Returns the elements of lanes along a loop, each of which an index in memory places; the
-        first index is at `index_place`. `raw` elements stay as memory holds them.
+        first index is at `index_place`.
         """
         e, element, lanes = self.emitter, memory_type(access.element), algebra.lanes
         indirect = access.indirect
         assert indirect is not None
         step, stride = stride_of(indirect.access, along), stride_of(access, along)
-        indices = self.load(indirect.access, index_place, 0, step, algebra, True).ssa
+        indices = self.load(indirect.access, index_place, step, algebra).ssa
         offsets = self._distance(indirect, indices)
         if stride:
             straight = e.constant(vector_type(INDEX, lanes), [i * stride for i in range(lanes)])
             offsets = e.binary(arith.AddiOp, offsets, straight)
         loaded = e.gather(self._flat[access.buffer], self.at(place), element, offsets)
-        return Value(loaded, element) if raw else algebra.from_memory(loaded, access.element)
+        return algebra.from_memory(loaded, access.element)
 
     def _of_bytes(self, memory: SSAValue, at: SSAValue, element: Attribute) -> SSAValue:
         """Returns the element of a type whose bytes are at a place."""
@@ -188,14 +176,14 @@ class FlatBuffers:
         return e.cast("bitcast", whole, element)
 
     def load_neighbours(
-        self, access: Access, place: Address, offset: int, stride: int, terms: int, lanes: int
+        self, access: Access, place: Address, stride: int, terms: int, lanes: int
     ) -> SSAValue:
         """
         Returns `terms` narrow elements for each lane, as memory holds them. They follow each other
         at a place; if the stride is 0, all lanes have the same ones.
         """
         e, element = self.emitter, memory_type(access.element)
-        memory, at = self._flat[access.buffer], self.at(place, offset)
+        memory, at = self._flat[access.buffer], self.at(place)
         if stride:
             return e.load(memory, at, element, terms * lanes)
         few = e.load(memory, at, element, terms)
@@ -212,7 +200,7 @@ class FlatBuffers:
         """
         e, memory, total = self.emitter, self._flat[access.buffer], None
         for number, field in enumerate(fields):
-            part = e.load(memory, self.at(place, field), i8, lanes)
+            part = e.load(memory, self.at(place.moved(field)), i8, lanes)
             part = e.cast("extui", part, i32)
             if number:
                 part = e.binary(arith.ShLIOp, part, e.constant(part.type, 32 // terms * number))
@@ -220,21 +208,20 @@ class FlatBuffers:
         assert total is not None
         return e.bitcast(total, IntegerType(32 // terms), terms * lanes)
 
-    def prefetch(self, access: Access, place: Address, offset: int, locality: int = 3) -> None:
-        """Emits a hint that the element at a place, moved by `offset`, will be read soon."""
-        self.emitter.prefetch(self._flat[access.buffer], self.at(place, offset), locality)
+    def prefetch(self, access: Access, place: Address, locality: int = 3) -> None:
+        """Emits a hint that the element at a place will be read soon."""
+        self.emitter.prefetch(self._flat[access.buffer], self.at(place), locality)
 
     def _interleaved(
-        self, memory: SSAValue, place: Address, offset: int, stride: int, access: Access, lanes: int
+        self, memory: SSAValue, place: Address, stride: int, element: Attribute, lanes: int
     ) -> SSAValue:
         """
         Returns every `stride`-th element, from contiguous loads that together end with the last
         element, so that they stay within the buffer.
         """
-        e, element = self.emitter, memory_type(access.element)
-        last = (lanes - 1) * stride
+        e, last = self.emitter, (lanes - 1) * stride
         starts = [min(i * lanes, last + 1 - lanes) for i in range(stride)]
-        loads = [e.load(memory, self.at(place, offset + s), element, lanes) for s in starts]
+        loads = [e.load(memory, self.at(place.moved(s)), element, lanes) for s in starts]
         # the load that each lane of the result comes from
         origin = [min(i * stride // lanes, stride - 1) for i in range(lanes)]
         result = loads[0]
@@ -254,41 +241,32 @@ class FlatBuffers:
         value: Value,
         access: Access,
         place: Address,
-        offset: int,
         stride: int,
         mask: SSAValue | None,
         algebra: ArithAlgebra,
-        raw: bool,
     ) -> None:
         """Writes the lanes of a value `stride` apart."""
         e, memory = self.emitter, self._flat[access.buffer]
-        stored = value.ssa if raw else algebra.to_memory(value, access.element)
+        stored = algebra.to_memory(value, access.element)
         if algebra.lanes == 1 or stride == 1:
-            e.store(stored, memory, self.at(place, offset), mask)
+            e.store(stored, memory, self.at(place), mask)
             return
         assert mask is None
         for lane in range(algebra.lanes):
-            e.store(e.extract(stored, lane), memory, self.at(place, offset + lane * stride))
+            e.store(e.extract(stored, lane), memory, self.at(place.moved(lane * stride)))
 
-    def store_whole(self, value: SSAValue, access: Access, place: Address, offset: int) -> None:
-        """Writes all lanes of a vector next to each other, as memory holds them."""
-        self.emitter.store(value, self._flat[access.buffer], self.at(place, offset))
+    def load_index(self, access: Access, place: Address) -> SSAValue:
+        """Returns the integer at a place as an index."""
+        return self.emitter.cast("index_cast", self._load_one(access, place), INDEX)
 
-    def bound(self, access: Access, place: Address, size: int) -> SSAValue:
-        """Returns the number at a place, at least 0 and at most `size`."""
-        e = self.emitter
-        loaded = e.load(self._flat[access.buffer], self.at(place), memory_type(access.element), 1)
-        number = e.cast("index_cast", loaded, INDEX)
-        number = e.binary(arith.MaxSIOp, number, e.index(0))
-        return e.binary(arith.MinSIOp, number, e.index(size))
+    def _load_one(self, access: Access, place: Address) -> SSAValue:
+        """Returns the element at a place, as memory holds it."""
+        memory, element = self._flat[access.buffer], memory_type(access.element)
+        return self.emitter.load(memory, self.at(place), element, 1)
 
     def distance(self, indirect: Indirect, index_place: Address) -> SSAValue:
         """Returns the distance in elements that an index in memory stands for (see `Indirect`)."""
-        e, index = self.emitter, indirect.access
-        loaded = e.load(
-            self._flat[index.buffer], self.at(index_place), memory_type(index.element), 1
-        )
-        return self._distance(indirect, loaded)
+        return self._distance(indirect, self._load_one(indirect.access, index_place))
 
     def _distance(self, indirect: Indirect, index: SSAValue) -> SSAValue:
         """Returns the distance of an index or of each of a vector of them."""

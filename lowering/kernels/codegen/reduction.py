@@ -5,7 +5,7 @@ reduced dimension are combined to one vector with a lane for each row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from ....glow_dialects.glow_nest.nest import Nest, Range, identity
-from ....glow_dialects.glow_nest.schedule import GatheredDot, Reducing, RegisterTile, VectorSchedule
+from ....glow_dialects.glow_nest.schedule import GatheredDot, Reducing, RegisterTile
 from ....glow_dialects.machine import ALLOCATED_ALIGNMENT, LINE_BYTES
 from .algebra import ArithAlgebra, Value
 from .emit import LoopBody
@@ -29,9 +29,7 @@ from .tile import Tile
 class TileReduction:
     """Emits the reductions of tiles of one nest."""
 
-    def __init__(
-        self, nest: Nest, schedule: VectorSchedule, wide: ArithAlgebra, narrow: ArithAlgebra
-    ):
+    def __init__(self, nest: Nest, schedule: Reducing, wide: ArithAlgebra, narrow: ArithAlgebra):
         """`wide` has the lanes of accumulators, `narrow` those of results."""
         assert nest.reduction is not None
         self._of = nest.reduction
@@ -40,24 +38,22 @@ class TileReduction:
         self._narrow = narrow
         self._across = schedule.vector in nest.reduced
         """Whether lanes run over a reduced dimension, so that a result is one lane."""
-        self._loops = schedule.reduced if isinstance(schedule, Reducing) else ()
-        lines = schedule.prefetch_lines if isinstance(schedule, Reducing) else None
-        far = schedule.prefetch_distance if isinstance(schedule, Reducing) else {}
+        self._loops = schedule.reduced
+        lines, reads = schedule.prefetch_lines, self._of.reads
         self._lines = () if lines is None else lines.accesses(nest)
         """Elements of which each step prefetches one."""
         self._end: Access | None = None
         """The place behind the last of them, if there is one."""
         if lines is not None and lines.end is not None:
-            self._lined = self._of.reads[lines.read]
+            self._lined = reads[lines.read]
             self._end = Access(self._lined.buffer, lines.end)
         self._far = tuple(
-            Access(self._of.reads[n].buffer, self._of.reads[n].place + d) for n, d in far.items()
+            Access(reads[n].buffer, reads[n].place + d)
+            for n, d in schedule.prefetch_distance.items()
         )
         """Elements that each step prefetches, as many as it reads."""
-        self._ahead: Mapping[Access, int] = {}
+        self._ahead = {reads[n]: d for n, d in schedule.prefetch_steps.items()}
         """Reads of which each step prefetches those of a later one, so many steps ahead."""
-        if isinstance(schedule, Reducing):
-            self._ahead = {self._of.reads[n]: d for n, d in schedule.prefetch_steps.items()}
         self._prefetched = (*self._lines, *self._far)
         self.other_places = self._prefetched + (() if self._end is None else (self._end,))
         """The accesses that are neither read nor written but have places."""
@@ -167,7 +163,7 @@ class TileReduction:
         if level == len(self._loops):
             return self._accumulate(tile, sums, accumulators)
         dim, schedule = self._loops[level], self._schedule
-        if isinstance(schedule, Reducing) and dim in schedule.unrolled:
+        if dim in schedule.unrolled:
             for i in range(dim.size):
                 accumulators = self._reduced(level + 1, tile.moved(dim, i), sums, accumulators)
             return accumulators
@@ -223,8 +219,15 @@ class TileReduction:
     ) -> Sequence[SSAValue]:
         """Returns the accumulators after the steps of a loop whose bounds are in memory."""
         tile = tile.resolved((of.first, of.end))
-        first, end = (tile.memory.bound(a, tile.places[a], of.dim.size) for a in (of.first, of.end))
+        first, end = (self._bound(tile, access, of.dim) for access in (of.first, of.end))
         return self._wide.emitter.loop_carrying_between(first, end, accumulators, body)
+
+    def _bound(self, tile: Tile, access: Access, dim: Dim) -> SSAValue:
+        """Returns the number in memory, at least 0 and at most the size of a loop."""
+        e = self._wide.emitter
+        number = tile.memory.load_index(access, tile.places[access])
+        number = e.binary(arith.MaxSIOp, number, e.index(0))
+        return e.binary(arith.MinSIOp, number, e.index(dim.size))
 
     def _accumulate(
         self, tile: Tile, sums: Sums, accumulators: Sequence[SSAValue]
@@ -246,7 +249,7 @@ class TileReduction:
             self._prefetch_points(tile, access, sums.points, 0)
         start = {d: elements.start for d, elements in tile.elements.items()}
         for access in () if self._is_rest(tile) else self._lines:
-            tile.memory.prefetch(access, tile.places[access], offset_of(access, start), 2)
+            tile.memory.prefetch(access, tile.place(access, start), locality=2)
         return results
 
     def _is_rest(self, tile: Tile) -> bool:
@@ -302,7 +305,7 @@ class TileReduction:
                     found.update(at // unit * unit for at in (start, start + reach))
             for (buffer, start), (access, found) in lines.items():
                 for offset in _lines(found, LINE_BYTES // element_bytes(buffer.element)):
-                    memory.prefetch(access, Address(start, 0), offset)
+                    memory.prefetch(access, Address(start, offset))
 
     def _reach(self, access: Access) -> int:
         """Returns how far the last element that a vector of an access reads is from the first."""
@@ -318,7 +321,7 @@ class TileReduction:
         """Prefetches what lies `distance` elements behind what the points of a tile read."""
         line = LINE_BYTES // element_bytes(access.element)
         for offset in _apart({offset_of(access, point) for point in points}, line):
-            tile.memory.prefetch(access, tile.places[access], offset + distance)
+            tile.memory.prefetch(access, tile.places[access].moved(offset + distance))
 
 
 def _unit(access: Access) -> int:

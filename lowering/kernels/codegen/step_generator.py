@@ -15,7 +15,7 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim, stride_of
+from ....glow_dialects.glow_nest.affine import Buffer, Dim, stride_of
 from ....glow_dialects.glow_nest.kernel import BarrierOp, RepeatOp
 from ....glow_dialects.glow_nest.nest import Listing, RepeatListed
 from ....glow_dialects.glow_nest.ops import ListNonzerosOp, NestOp, RepeatListedOp
@@ -128,7 +128,7 @@ def fill_list(
     def is_listed(place: Address, lanes: int) -> SSAValue:
         """Returns whether elements at a place are not zero, as one bit for each."""
         algebra = ArithAlgebra(e, machine, lanes)
-        value = memory.load(step.source, place, 0, 1, algebra, raw=False)
+        value = memory.load(step.source, place, 1, algebra)
         differs = "une" if computes_in_float(value.element) else "ne"
         return e.compare(differs, value.ssa, algebra.number(0, value.element).ssa)
 
@@ -173,15 +173,6 @@ def repeat_listed(step: RepeatListed, memory: FlatBuffers, bound: Bound) -> Iter
     places = memory.places([listing.place, listing.count], bound)
     numbers = {listing.place: places[listing.place]}
 
-    def loaded(access: Access, place: Address) -> SSAValue:
-        element = memory_type(access.element)
-        value = e.load(memory.memref(access.buffer), memory.at(place), element, 1)
-        return e.cast("index_cast", value, INDEX)
-
-    def complete(size: int) -> SSAValue:
-        """Returns how many numbers are in complete groups of a size."""
-        return e.round_down(count, size)
-
     def of_part(start: SSAValue, end: SSAValue, part: Dim) -> tuple[SSAValue, SSAValue]:
         """Returns the start and the end of the groups of a part."""
         groups = e.binary(arith.DivUIOp, e.binary(arith.SubiOp, end, start), e.index(size))
@@ -194,9 +185,10 @@ def repeat_listed(step: RepeatListed, memory: FlatBuffers, bound: Bound) -> Iter
         after = e.binary(arith.AddiOp, number, e.index(1))
         return before(number), before(after)
 
-    count = loaded(listing.count, places[listing.count])
-    size = len(step.dims)
-    start, end = complete(step.after) if step.after else e.index(0), complete(size)
+    count, size = memory.load_index(listing.count, places[listing.count]), len(step.dims)
+    # the numbers in complete groups
+    start = e.round_down(count, step.after) if step.after else e.index(0)
+    end = e.round_down(count, size)
     if step.part is not None and step.part.size > 1:
         start, end = of_part(start, end, step.part)
     for at in e.loop_between(start, end, size):
@@ -204,7 +196,7 @@ def repeat_listed(step: RepeatListed, memory: FlatBuffers, bound: Bound) -> Iter
         values = Bound(bound, bound.count)
         for i, dim in enumerate(step.dims):
             place = memory.advance(first, listing.dim, i)[listing.place]
-            values[dim] = loaded(listing.place, place)
+            values[dim] = memory.load_index(listing.place, place)
         yield values
 
 

@@ -10,11 +10,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim
+from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import RegisterTile, VectorSchedule
 from ..threads.split import TileSpan
-from .memory import Address, Addresses, FlatBuffers, Point
+from .memory import Address, Addresses, FlatBuffers, Point, offset_of
 from .types import vector_type
 
 
@@ -61,6 +61,10 @@ class Tile:
     def moved(self, dim: Dim, number: SSAValue | int) -> Tile:
         """Returns the same tile in a step of a reduction loop."""
         return replace(self, places=self.memory.advance(self.places, dim, number))
+
+    def place(self, access: Access, point: Point) -> Address:
+        """Returns the place of an access at a point of the tile."""
+        return self.places[access].moved(offset_of(access, point))
 
     def points(self, dims: Sequence[Dim], schedule: VectorSchedule) -> list[Point]:
         """Returns the elements of the tile: for vectors, where their first lane is."""
@@ -114,11 +118,8 @@ class Tile:
         if access.indirect is None:
             return self.places[access]
         index = self._resolved(access.indirect.access, known)
-        key = (access.indirect.access.buffer, index, replace(access.indirect, access=_NO_INDEX))
+        of = access.indirect
+        key = (of.access.buffer, index, of.size, of.stride, of.unsigned)
         if key not in known:
-            known[key] = self.memory.distance(access.indirect, index)
+            known[key] = self.memory.distance(of, index)
         return self.memory.moved_by(self.places[access], known[key])
-
-
-_NO_INDEX = Access(Buffer(i1, 0, 0), Affine())
-"""The access that stands for all in a comparison of what indices mean."""

@@ -10,10 +10,11 @@ from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.affine import Access, Dim, stride_of
 from ....glow_dialects.glow_nest.content import own_loops
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import (
+    Reducing,
     RegisterTile,
     RegisterTranspose,
     Split,
@@ -26,7 +27,7 @@ from .interleaved_store import interleaved, interleaves
 from .limited_loops import LimitedSpans
 from .loads import Loaded, Loads, loaded_before
 from .loop_driver import Loop, LoopDriver
-from .memory import Bound, FlatBuffers, Point, offset_of
+from .memory import Bound, FlatBuffers, Point
 from .reduction import TileReduction
 from .tile import Tile
 
@@ -49,7 +50,8 @@ class VectorNest:
         finishing = schedule.finishing
         is_number = self._across and finishing is schedule
         wide = ArithAlgebra(memory.emitter, machine, schedule.lanes)
-        self._algebra = ArithAlgebra(memory.emitter, machine, 1 if is_number else finishing.lanes)
+        lanes = 1 if is_number else finishing.lanes
+        self._algebra = ArithAlgebra(memory.emitter, machine, lanes, raw=nest.raw)
         """Of results."""
         self._chosen_before, self._chosen = _by_choice(nest, schedule)
         """
@@ -57,7 +59,7 @@ class VectorNest:
         points apart.
         """
         self._reduction: TileReduction | None = None
-        if nest.reduction is not None:
+        if isinstance(schedule, Reducing):
             self._reduction = TileReduction(nest, schedule, wide, self._algebra)
 
     def run(self, bound: Bound, split: Split | None = None, share: Share | None = None) -> None:
@@ -130,13 +132,14 @@ class VectorNest:
             access = nest.writes[0]
             fields = [self._algebra.to_memory(v, access.element) for v in values]
             whole = interleaved(memory.emitter, fields, schedule.lanes)
-            memory.store_whole(whole, access, tile.places[access], offset_of(access, point))
+            memory.emitter.store(
+                whole, memory.memref(access.buffer), memory.at(tile.place(access, point))
+            )
             return
         for value, access in zip(values, nest.writes, strict=True):
-            stride = access.stride(vector) if vector is not None else 0
-            assert isinstance(stride, int)
-            place, offset = tile.places[access], offset_of(access, point)
-            memory.store(value, access, place, offset, stride, mask, self._algebra, nest.raw)
+            stride = stride_of(access, vector) if vector is not None else 0
+            place = tile.place(access, point)
+            memory.store(value, access, place, stride, mask, self._algebra)
 
 
 def _by_choice(nest: Nest, schedule: VectorSchedule) -> tuple[Sequence[Access], Sequence[Access]]:
@@ -144,11 +147,13 @@ def _by_choice(nest: Nest, schedule: VectorSchedule) -> tuple[Sequence[Access], 
     Returns the accesses of the body that an index in memory places for all lanes: those whose index
     is the same at all points and is not written, and the others.
     """
-    written = {w.buffer for w in nest.writes}
+    finishing, written = schedule.finishing, {w.buffer for w in nest.writes}
+    lanes = finishing.vector if finishing.lanes > 1 else None
     before: list[Access] = []
     others: list[Access] = []
     for access in (*nest.operands, *nest.writes):
-        if access.indirect is None or _has_indices(access, schedule):
+        each_has_its_own = lanes is not None and access.is_chosen_along(lanes)
+        if access.indirect is None or each_has_its_own:
             continue
         fixed = not any(
             index.buffer in written or any(index.stride(d) for d in nest.parallel)
@@ -156,12 +161,6 @@ def _by_choice(nest: Nest, schedule: VectorSchedule) -> tuple[Sequence[Access], 
         )
         (before if fixed else others).append(access)
     return before, others
-
-
-def _has_indices(access: Access, schedule: VectorSchedule) -> bool:
-    """Returns whether each lane has an index of its own."""
-    vector = schedule.finishing.vector
-    return vector is not None and schedule.finishing.lanes > 1 and access.is_chosen_along(vector)
 
 
 def copy_transposed(tile: Tile, schedule: RegisterTranspose, algebra: ArithAlgebra) -> None:
@@ -173,11 +172,8 @@ def copy_transposed(tile: Tile, schedule: RegisterTranspose, algebra: ArithAlgeb
     (read,), (write,), memory = tile.nest.operands, tile.nest.writes, tile.memory
     lanes, vector, turned = schedule.lanes, schedule.vector, schedule.turned
     assert vector is not None
-    across, down = read.stride(vector), write.stride(turned)
-    assert isinstance(across, int)
-    assert isinstance(down, int)
-    source, target = tile.places[read], tile.places[write]
-    rows = [memory.load(read, source, i * across, 1, algebra, True).ssa for i in range(lanes)]
+    sources = [tile.place(read, {vector: i}) for i in range(lanes)]
+    rows = [memory.load(read, source, 1, algebra).ssa for source in sources]
     half = lanes // 2
     low = [n for i in range(half) for n in (i, lanes + i)]
     high = [n + half for n in low]
@@ -185,4 +181,5 @@ def copy_transposed(tile: Tile, schedule: RegisterTranspose, algebra: ArithAlgeb
         pairs = zip(rows[:half], rows[half:], strict=True)
         rows = [algebra.emitter.shuffle(a, b, mask) for a, b in pairs for mask in (low, high)]
     for i, row in enumerate(rows):
-        memory.store(Value(row, write.element), write, target, i * down, 1, None, algebra, True)
+        target = tile.place(write, {turned: i})
+        memory.store(Value(row, write.element), write, target, 1, None, algebra)
