@@ -110,14 +110,9 @@ def comparison(op: llvm.ICmpOp | lx.FCmpOp, names: Names) -> str:
     return f"{op.name[5:]} {_flags(op)}{predicate} {names.typed(op.lhs)}, {names.of[op.rhs]}"
 
 
-@translates("llvm.select", "llvm.extractelement", "llvm.insertelement")
+@translates("llvm.select", "llvm.extractelement", "llvm.insertelement", "llvm.freeze")
 def selection(op: Operation, names: Names) -> str:
     return f"{op.name[5:]} {_flags(op)}{names.listed(op.operands)}"
-
-
-@translates("llvm.freeze")
-def freezing(op: lx.FreezeOp, names: Names) -> str:
-    return f"freeze {names.typed(op.arg)}"
 
 
 @translates("llvm.shufflevector")
@@ -253,10 +248,11 @@ def named_intrinsic(op: llvm.CallIntrinsicOp, names: Names) -> str:
     return _call(op, names, op.intrin.data, _arguments(names, op.args))
 
 
-_OVERLOADED_BY_FIRST = (
+_OVERLOADED_BY_LAST = (
     *("fabs", "sqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tanh", "pow", "floor", "ceil"),
     *("rint", "copysign", "fma", "maxnum", "minnum", "maximum", "minimum", "smax", "smin"),
     *("umax", "umin", "vector.reduce.fmaximum", "vector.reduce.fminimum"),
+    *("vector.reduce.fadd", "vector.reduce.fmul"),
 )
 
 
@@ -265,14 +261,9 @@ def _overloaded(op: Operation, *by: SSAValue) -> str:
     return ".".join([f"llvm.{op.name[10:]}", *(suffix(v.type) for v in by)])
 
 
-@translates(*(f"llvm.intr.{name}" for name in _OVERLOADED_BY_FIRST))
+@translates(*(f"llvm.intr.{name}" for name in _OVERLOADED_BY_LAST))
 def intrinsic(op: Operation, names: Names) -> str:
-    return _call(op, names, _overloaded(op, op.operands[0]), _arguments(names, op.operands))
-
-
-@translates("llvm.intr.vector.reduce.fadd", "llvm.intr.vector.reduce.fmul")
-def started_reduction(op: Operation, names: Names) -> str:
-    return _call(op, names, _overloaded(op, op.operands[1]), _arguments(names, op.operands))
+    return _call(op, names, _overloaded(op, op.operands[-1]), _arguments(names, op.operands))
 
 
 def _masked(op: Operation, names: Names, pointer: int, callee: str) -> str:

@@ -85,9 +85,12 @@ def _definition(function: llvm.FuncOp, names: Names) -> str:
     passed = [a.data for a in function.passthrough or () if isinstance(a, StringAttr)]
     properties = " ".join(["nounwind", *passed])
     lines = [f"define {word}{type_text(t.output)} @{name}({parameters}) {properties} {{"]
-    _write_blocks(blocks, names, lines, name)
-    lines.append("}")
-    return "\n".join(lines)
+    labels = {block: f"b{i}" for i, block in enumerate(blocks)}
+    incoming: _Incoming = {}
+    texts = [_block_lines(b, names, labels, incoming, name) for b in blocks]
+    for block, text in zip(blocks, texts, strict=True):
+        lines += [f"{labels[block]}:", *_phis(block, incoming.get(block, ()), names), *text]
+    return "\n".join([*lines, "}"])
 
 
 def _name_values(blocks: Sequence[Block], names: Names) -> None:
@@ -118,20 +121,12 @@ def _literal(op: Operation) -> str | None:
 _Incoming = dict[Block, list[tuple[str, Sequence[SSAValue]]]]
 
 
-def _write_blocks(blocks: Sequence[Block], names: Names, lines: list[str], function: str) -> None:
-    labels = {block: f"b{i}" for i, block in enumerate(blocks)}
-    incoming: _Incoming = {}
-    texts = [_block_lines(b, names, labels, incoming, function) for b in blocks]
-    for index, (block, text) in enumerate(zip(blocks, texts, strict=True)):
-        lines.append(f"{labels[block]}:")
-        if index:
-            lines.extend(_phis(block, incoming.get(block, []), names))
-        lines.extend(text)
-
-
 def _phis(
     block: Block, incoming: Sequence[tuple[str, Sequence[SSAValue]]], names: Names
 ) -> Iterator[str]:
+    """Yields the phis of a block that others jump to; the first one has parameters instead."""
+    if not incoming:
+        return
     for i, argument in enumerate(block.args):
         sources = ", ".join(f"[ {names.of[values[i]]}, %{label} ]" for label, values in incoming)
         yield f"  {names.of[argument]} = phi {type_text(argument.type)} {sources}"
