@@ -13,6 +13,7 @@ from xdsl.dialects import func, llvm, scf
 from xdsl.dialects.builtin import MemRefType, SymbolRefAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
+from ...glow_dialects.creation import create
 from ...glow_dialects.elements import offset_of
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
@@ -86,15 +87,12 @@ def make_call(
     callee: SymbolRefAttr, arguments: Sequence[SSAValue], results: Sequence[Attribute]
 ) -> llvm.CallOp:
     """Returns a call of a function of the module."""
-    return llvm.CallOp.create(
-        operands=arguments,
-        result_types=results,
-        properties={
-            "callee": callee,
-            "op_bundle_sizes": index_array(),
-            "operandSegmentSizes": index_array(len(arguments), 0),
-        },
-    )
+    properties = {
+        "callee": callee,
+        "op_bundle_sizes": index_array(),
+        "operandSegmentSizes": index_array(len(arguments), 0),
+    }
+    return create(llvm.CallOp, arguments, results, properties)
 
 
 def _pointer_argument(memref: SSAValue, fn: FunctionConverter) -> SSAValue:

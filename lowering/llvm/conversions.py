@@ -40,7 +40,9 @@ def cast(fn: FunctionConverter, kind: CastKind, value: SSAValue, target: Attribu
     if kind is CastKind.INDEX_CAST:
         return _resized(fn, value, target)
     if kind is CastKind.LRINT:
-        return _nearest(fn, value, target)
+        # one instruction for vectors of f32 and i32; in the default rounding mode, ties to even
+        name = f"llvm.lrint.{suffix(target)}.{suffix(value.type)}"
+        return fn.intrinsic(name, (value,), target)
     operation = _CASTS[kind]
     if kind in _TO_FLOAT and is_bf16(target):
         return _integer_to_bf16(fn, operation, value)
@@ -63,13 +65,6 @@ def _integer_to_bf16(
     return round_to_bf16(fn, wide)
 
 
-def _nearest(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:
-    """
-    Returns one instruction for vectors of f32 and i32; in the default rounding mode, ties to even.
-    """
-    return fn.intrinsic(f"llvm.lrint.{suffix(target)}.{suffix(value.type)}", (value,), target)
-
-
 def _resized(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:
     source, wanted = element_of(value.type), element_of(target)
     assert isinstance(source, IntegerType)
@@ -90,13 +85,10 @@ def convert_cast(op: Operation, fn: FunctionConverter) -> None:
     fn.define(op.results[0], cast(fn, kind, fn.value(op.operands[0]), target))
 
 
-@converts(arith.ExtFOp)
-def convert_extf(op: arith.ExtFOp, fn: FunctionConverter) -> None:
-    value = fn.value(op.input)
-    fn.define(op.result, fn.emit(llvm.FPExtOp, (value,), convert_type(op.result.type)))
-
-
-@converts(arith.TruncFOp)
-def convert_truncf(op: arith.TruncFOp, fn: FunctionConverter) -> None:
+@converts(arith.ExtFOp, arith.TruncFOp)
+def convert_float_cast(op: arith.ExtFOp | arith.TruncFOp, fn: FunctionConverter) -> None:
     value, target = fn.value(op.input), convert_type(op.result.type)
-    fn.define(op.result, truncated(fn, value, target))
+    if isinstance(op, arith.ExtFOp):
+        fn.define(op.result, fn.emit(llvm.FPExtOp, (value,), target))
+    else:
+        fn.define(op.result, truncated(fn, value, target))

@@ -111,7 +111,7 @@ def convert_function(
     source = function.body.block
     entry = Block(arg_types=t.inputs.data)
     region = Region(entry)
-    converter = FunctionConverter(region, entry, libraries, contract=contract)
+    converter = FunctionConverter(region, libraries, contract=contract)
     for old, new in zip(source.args, entry.args, strict=True):
         new.name_hint = old.name_hint
         if isinstance(old.type, MemRefType):
@@ -181,7 +181,7 @@ def make_entry(main: llvm.FuncOp) -> llvm.FuncOp:
     for argument, hint in zip(block.args, hints, strict=False):
         argument.name_hint = hint
     weights, io, arena, *threading = block.args
-    converter = FunctionConverter(Region(block), block, {})
+    converter = FunctionConverter(Region(block), {})
     count = len(main.function_type.inputs.data) - 2 - len(threading)
     pointers = [memory.load_pointer(converter, io, i) for i in range(count)]
     arguments = [*reversed(threading), weights, *pointers, arena]

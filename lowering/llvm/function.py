@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, i1
 from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -40,9 +39,9 @@ from .types import (
     i64,
     index_array,
     int_attr,
-    mask_for,
     memory_type,
     splat_attr,
+    with_element,
 )
 
 
@@ -78,16 +77,15 @@ class FunctionConverter:
     def __init__(
         self,
         region: Region,
-        entry: Block,
         libraries: dict[str, llvm.LLVMFunctionType],
         *,
         contract: bool = True,
     ):
         self.region = region
-        self.entry = entry
+        self.entry = region.block
         self.contract = contract
         """Whether products may be fused with sums."""
-        self.scopes = [Scope(entry)]
+        self.scopes = [Scope(region.block)]
         self.libraries = libraries
         """Library functions to declare, by name; conversions add to it."""
         self.callees: set[str] = set()
@@ -152,7 +150,11 @@ class FunctionConverter:
 
     def intrinsic(self, name: str, operands: Sequence[SSAValue], result: Attribute) -> SSAValue:
         """Appends the call of an LLVM intrinsic with one result, by its name."""
-        properties = _intrinsic_properties(name, len(operands))
+        properties = {
+            "intrin": StringAttr(name),
+            "op_bundle_sizes": index_array(),
+            "operandSegmentSizes": index_array(len(operands), 0),
+        }
         return self.emit(llvm.CallIntrinsicOp, operands, result, properties)
 
     def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
@@ -170,7 +172,7 @@ class FunctionConverter:
         """Returns a comparison of scalars or vectors, of integers or floats as the flag says."""
         kind = llvm.ICmpOp if isinstance(flag, ICmpPredicateFlag) else lx.FCmpOp
         properties = {"predicate": int_attr(flag.to_int()), **flags}
-        return self.emit(kind, (a, b), mask_for(a.type), properties)
+        return self.emit(kind, (a, b), with_element(a.type, i1), properties)
 
     def constant(self, attr: Attribute, t: Attribute) -> SSAValue:
         """Returns a constant, placed at the start of the function."""
@@ -359,13 +361,3 @@ CONVERTERS: Table[type[Operation], Converter] = Table("a conversion")
 """The functions that convert operations to the `llvm` dialect."""
 
 converts = CONVERTERS.entry
-
-
-@cache
-def _intrinsic_properties(name: str, operands: int) -> Mapping[str, Attribute]:
-    """Returns what the constructor of the operation makes, once for all calls of an intrinsic."""
-    return {
-        "intrin": StringAttr(name),
-        "op_bundle_sizes": DenseArrayBase.from_list(i32, ()),
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, (operands, 0)),
-    }

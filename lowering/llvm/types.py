@@ -81,12 +81,6 @@ def vector_of(element: Attribute, lanes: int) -> VectorType:
 
 
 @cached_by_identity
-def mask_for(t: Attribute) -> Attribute:
-    """Returns the type of a comparison of two values of type `t`."""
-    return VectorType(i1, t.shape) if isinstance(t, VectorType) else i1
-
-
-@cached_by_identity
 def with_element(t: Attribute, element: Attribute) -> Attribute:
     """Returns `t`, scalar or vector, with another element type."""
     return VectorType(element, t.shape) if isinstance(t, VectorType) else element

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, VectorType, f32, f64, i1, i32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, VectorType, f32, f64, i32
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -136,12 +136,6 @@ def convert_prefetch(op: glow_vec.PrefetchOp, fn: FunctionConverter) -> None:
 def convert_create_mask(op: vector.CreateMaskOp, fn: FunctionConverter) -> None:
     """Computes the mask of the lanes whose number is smaller than the operand."""
     lanes = lanes_of(op.mask_vector.type, op)
-    known = fn.constant_int(op.mask_dim_sizes[0])
-    if known is not None:
-        t = vector_of(i1, lanes)
-        bits = [int(lane < known) for lane in range(lanes)]
-        fn.define(op.mask_vector, fn.constant(dense_attr(bits, t), t))
-        return
     # 32-bit lanes compare twice as fast; a size that they cannot hold is cut to one that they can
     size = fn.binary(lx.SMinOp, fn.value(op.mask_dim_sizes[0]), fn.number(lanes))
     small = fn.emit(llvm.TruncOp, (size,), i32)
@@ -199,14 +193,13 @@ def _padded(fn: FunctionConverter, v: SSAValue, lanes: int, wanted: int) -> SSAV
 
 # reductions
 
-_REDUCTIONS: dict[CombiningKindFlag, type[Operation]] = {
-    CombiningKindFlag.ADD: llvm.VectorReduceFAddOp,
-    CombiningKindFlag.MUL: llvm.VectorReduceFMulOp,
-    CombiningKindFlag.MAXIMUMF: lx.ReduceFMaximumOp,
-    CombiningKindFlag.MINIMUMF: lx.ReduceFMinimumOp,
+_REDUCTIONS: dict[CombiningKindFlag, tuple[type[Operation], float | None]] = {
+    CombiningKindFlag.ADD: (llvm.VectorReduceFAddOp, -0.0),
+    CombiningKindFlag.MUL: (llvm.VectorReduceFMulOp, 1.0),
+    CombiningKindFlag.MAXIMUMF: (lx.ReduceFMaximumOp, None),
+    CombiningKindFlag.MINIMUMF: (lx.ReduceFMinimumOp, None),
 }
-_STARTS = {CombiningKindFlag.ADD: -0.0, CombiningKindFlag.MUL: 1.0}
-"""The first values of reductions that take one as an operand."""
+"""The reductions, and the first values of those that take one as an operand."""
 
 
 @converts(vector.ReductionOp)
@@ -216,6 +209,7 @@ def convert_reduction(op: vector.ReductionOp, fn: FunctionConverter) -> None:
     value, kind, element = fn.value(op.vector), op.kind.data, convert_type(op.dest.type)
     if element not in (f32, f64) or op.acc is not None or kind not in _REDUCTIONS:
         raise failure(op, f"{kind} does not reduce {op.vector.type}")
-    start = (fn.number(_STARTS[kind], element),) if kind in _STARTS else ()
+    reduction, start = _REDUCTIONS[kind]
+    operands = (value,) if start is None else (fn.number(start, element), value)
     flags = fastmath(op.properties.get("fastmath"))
-    fn.define(op.dest, fn.emit(_REDUCTIONS[kind], (*start, value), element, flags))
+    fn.define(op.dest, fn.emit(reduction, operands, element, flags))
