@@ -232,28 +232,20 @@ class Emitter:
         self._add_loop(block, (start, stop, step), (), ())
 
     def loop_carrying(
-        self, stop: int, step: int, carried: Sequence[SSAValue], body: LoopBody
-    ) -> Sequence[SSAValue]:
-        """
-        Returns a loop like `loop` of `body(number, carried)`, which returns the values that the
-        next iteration carries; gives the last ones.
-        """
-        if stop <= step:
-            return body(0, carried) if stop > 0 else carried
-        return self.loop_carrying_between(0, stop, carried, body, step)
-
-    def loop_carrying_between(
         self,
         start: SSAValue | int,
         stop: SSAValue | int,
+        step: int,
         carried: Sequence[SSAValue],
         body: LoopBody,
-        step: int = 1,
     ) -> Sequence[SSAValue]:
         """
-        Returns the same for the numbers `start`, `start + step`, ... below `stop`, of which maybe
-        none is.
+        Emits a loop over `start`, `start + step`, ... below `stop` of `body(number, carried)`,
+        which returns the values that the next iteration carries. Returns the last ones. A loop that
+        is known to have at most one iteration becomes its body, or nothing.
         """
+        if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
+            return body(start, carried) if start < stop else carried
         block = Block(arg_types=(INDEX, *(c.type for c in carried)))
         with self.inside(block):
             results = body(block.args[0], block.args[1:])
@@ -306,11 +298,8 @@ class Emitter:
     ) -> Sequence[SSAValue]:
         """Returns a loop from, to and in steps of `bounds` whose body carries `results`."""
         block.add_op(scf.YieldOp.create(operands=results))
-        loop = scf.ForOp.create(
-            operands=(*map(self.index, bounds), *carried),
-            result_types=[c.type for c in carried],
-            regions=[Region(block)],
-        )
+        operands = (*map(self.index, bounds), *carried)
+        loop = create(scf.ForOp, operands, [c.type for c in carried], regions=[Region(block)])
         self.add(loop)
         return loop.results
 
@@ -354,9 +343,7 @@ class Emitter:
     ) -> SSAValue:
         """Calls a function; its result, or else any value."""
         types = [] if result is None else [result]
-        call = func.CallOp.create(
-            operands=operands, result_types=types, properties={"callee": callee}
-        )
+        call = create(func.CallOp, operands, types, {"callee": callee})
         self.add(call)
         return call.results[0] if types else operands[0]
 

@@ -71,7 +71,9 @@ class TileReduction:
         spread = [{**p, **q} for p in self._rows(points) for q in inner]
         first = 0 if tile.has_sums is None else 1  # the loop over chunks is further outside
         start = replace(self._prefetching_inside(tile, spread), revisited=None)
-        sums = self._sums(tile, spread)
+        # equal accumulators are one if all start alike
+        alike = tile.has_sums is None and not self.starts_with_operand and not self._across
+        sums = Sums.of(self._of, spread, shared=alike)
         accumulators = self._reduced(first, start, sums, self._starts(tile, sums))
         of_values = [[accumulators[place] for place in places] for places in sums.places]
         if self._across:
@@ -139,11 +141,6 @@ class TileReduction:
         assert rows is not None
         return [{**p, rows: p.get(rows, 0) + i} for p in points for i in lanes]
 
-    def _sums(self, tile: Tile, points: Sequence[Point]) -> Sums:
-        """Returns the accumulators of a tile, of which equal ones are one if all start alike."""
-        starts_alike = tile.has_sums is None and not self.starts_with_operand
-        return Sums.of(self._of, points, shared=starts_alike and not self._across)
-
     def _starts(self, tile: Tile, sums: Sums) -> list[SSAValue]:
         """Returns the values of accumulators before the first step."""
         loads, points = Loads(tile, self._wide), sums.points
@@ -181,7 +178,7 @@ class TileReduction:
             self._prefetch_next(tile, sums.points)
         step = schedule.step(dim)
         full = dim.size // step * step
-        accumulators = self._wide.emitter.loop_carrying(full, step, accumulators, body)
+        accumulators = self._wide.emitter.loop_carrying(0, full, step, accumulators, body)
         if full < dim.size:
             # the rest: a tile that ends with the dimension, without the lanes that were counted
             start = dim.size - step
@@ -201,7 +198,7 @@ class TileReduction:
         e, dim = self._wide.emitter, self._loops[level]
         count, step = tile.counts[dim], self._schedule.step(dim)
         full = e.round_down(count, step) if step > 1 else count
-        accumulators = e.loop_carrying_between(0, full, accumulators, body, step)
+        accumulators = e.loop_carrying(0, full, step, accumulators, body)
         if step == 1:
             return accumulators
 
@@ -212,7 +209,7 @@ class TileReduction:
             there = replace(tile.moved(dim, start), revisited=visited, until=until)
             return self._reduced(level + 1, there, sums, carried)
 
-        return e.loop_carrying_between(full, count, accumulators, last, step)
+        return e.loop_carrying(full, count, step, accumulators, last)
 
     def _in_range(
         self, of: Range, tile: Tile, accumulators: Sequence[SSAValue], body: LoopBody
@@ -220,7 +217,7 @@ class TileReduction:
         """Returns the accumulators after the steps of a loop whose bounds are in memory."""
         tile = tile.resolved((of.first, of.end))
         first, end = (self._bound(tile, access, of.dim) for access in (of.first, of.end))
-        return self._wide.emitter.loop_carrying_between(first, end, accumulators, body)
+        return self._wide.emitter.loop_carrying(first, end, 1, accumulators, body)
 
     def _bound(self, tile: Tile, access: Access, dim: Dim) -> SSAValue:
         """Returns the number in memory, at least 0 and at most the size of a loop."""

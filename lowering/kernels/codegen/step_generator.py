@@ -152,17 +152,17 @@ def fill_list(
         some = e.compare("ne", mask, e.constant(bits_of_lanes, 0))
 
         def listed() -> SSAValue:
-            return e.loop_carrying_between(start, end, [count], each_number)[0]
+            return e.loop_carrying(start, end, 1, [count], each_number)[0]
 
         return [e.choose(some, listed, lambda: count, INDEX)]
 
     lanes = machine.vector_bits // 8 // element_bytes(step.source.element)
     several = stride_of(step.source, dim) == 1 and step.source.indirect is None
     in_vectors = dim.size // lanes * lanes if several else 0
-    (count,) = e.loop_carrying(in_vectors, lanes, [e.index(0)], each_vector)
+    (count,) = e.loop_carrying(0, in_vectors, lanes, [e.index(0)], each_vector)
     if in_vectors < dim.size:
         after = e.index(dim.size)
-        (count,) = e.loop_carrying_between(in_vectors, after, [count], each_number)
+        (count,) = e.loop_carrying(in_vectors, after, 1, [count], each_number)
     stored = e.cast("index_cast", count, memory_type(to.count.element))
     e.store(stored, memory.memref(to.count.buffer), memory.at(places[to.count]))
 
