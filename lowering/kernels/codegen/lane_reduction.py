@@ -56,10 +56,9 @@ class LaneReduction:
         e, lanes = self.wide.emitter, self.wide.lanes
         kind = _LANE_REDUCTIONS.get(self.kind)
         if kind is not None and computes_in_float(self.element):
-            properties: dict[str, Attribute] = {"kind": kind, "fastmath": REASSOCIATE}
-            return self._value(
-                e.op(vector.ReductionOp, (total,), element_of(total.type), properties)
-            )
+            properties = {"kind": kind, "fastmath": REASSOCIATE}
+            result = e.op(vector.ReductionOp, (total,), element_of(total.type), properties)
+            return self._value(result)
         while lanes > 2:
             lanes //= 2
             halves = (range(lanes), range(lanes, 2 * lanes))

@@ -222,17 +222,15 @@ class FlatBuffers:
         e, last = self.emitter, (lanes - 1) * stride
         starts = [min(i * lanes, last + 1 - lanes) for i in range(stride)]
         loads = [e.load(memory, self.at(place.moved(s)), element, lanes) for s in starts]
-        # the load that each lane of the result comes from
+        # the load that each lane of the result comes from, and its place there
         origin = [min(i * stride // lanes, stride - 1) for i in range(lanes)]
+        own = [i * stride - starts[load] for i, load in enumerate(origin)]
         result = loads[0]
         for load in range(1, stride):
-            # lanes of earlier loads: at their own place in the first shuffle, then at their place
-            # in the result
-            kept = [i * stride if load == 1 and origin[i] == 0 else i for i in range(lanes)]
-            mask = [
-                lanes + i * stride - starts[load] if origin[i] == load else kept[i]
-                for i in range(lanes)
-            ]
+            # lanes of the first load are at their place there, then those of all earlier ones at
+            # their place in the result
+            kept = [own[i] if load == 1 and origin[i] == 0 else i for i in range(lanes)]
+            mask = [lanes + own[i] if origin[i] == load else kept[i] for i in range(lanes)]
             result = e.shuffle(result, loads[load], mask)
         return result
 

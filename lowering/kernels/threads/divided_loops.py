@@ -89,19 +89,18 @@ def _private(loops: Sequence[Repeat], kernel: Sequence[Step]) -> tuple[Buffer, .
     Returns the buffers that each iteration of nested loops needs for itself; None if iterations
     depend on each other.
     """
-    nests, private = list(nests_of(loops[-1].steps)), []
+    inside, private = loops[-1].steps, []
+    nests = list(nests_of(inside))
     accesses = [a for nest in nests for a in (*reads_of(nest), *nest.writes)]
     for buffer in dict.fromkeys(a.buffer for nest in nests for a in nest.writes):
         written = [a for nest in nests for a in nest.writes if a.buffer is buffer]
-        if buffer.parameter is None and _is_local(loops, kernel, buffer):
+        # scratch that carries nothing into an iteration or out of the loops
+        if (
+            buffer.parameter is None
+            and is_self_contained(inside, buffer)
+            and is_self_contained(kernel, buffer, without=loops[0])
+        ):
             private.append(buffer)
         elif any(may_meet(written, accesses, r.dim) for r in loops if r.dim.size > 1):
             return None
     return tuple(private)
-
-
-def _is_local(loops: Sequence[Repeat], kernel: Sequence[Step], buffer: Buffer) -> bool:
-    """Returns whether scratch carries nothing into an iteration or out of the loops."""
-    return is_self_contained(loops[-1].steps, buffer) and is_self_contained(
-        kernel, buffer, without=loops[0]
-    )
