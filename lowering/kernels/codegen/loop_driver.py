@@ -85,15 +85,14 @@ class LoopDriver:
         """Yields the tiles of the loops of a split, as far as they are this thread's."""
         assert self.share is not None
         spans = [of for _, of in self.loops[split.first : split.last + 1]]
-        static = [of for of in spans if not isinstance(of, LimitedSpans)]
+        order = TileOrder([of for of in spans if not isinstance(of, LimitedSpans)])
         if isinstance(spans[0], LimitedSpans) and len(spans) == 1:
             yield from self._divided_rows(position, split.first, spans[0], self.share)
-        elif len(static) == len(spans) and any(len(of) > 1 for of in static):
-            order = TileOrder(static)
-            for bounds in self.share(order.units):
-                yield from self._between(position, split, order, 0, bounds)
-        else:
+        elif order.is_uniform:
             yield from self._divided_units(position, split, self.share)
+        else:
+            for bounds in self.share(order.elements()):
+                yield from self._between(position, split, order, 0, bounds)
 
     def _divided_rows(
         self, position: P, level: int, spans: LimitedSpans, share: Share

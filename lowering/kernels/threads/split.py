@@ -103,11 +103,6 @@ class TileOrder:
     def tiles(self) -> int:
         return prod(sum(s.tiles for s in spans) for spans in self.loops)
 
-    @property
-    def units(self) -> int:
-        """The range that threads divide: tiles, or elements if tiles differ."""
-        return self.tiles if self.is_uniform else self.elements()
-
     def elements(self, level: int = 0) -> int:
         """Returns the elements of all tiles of the loops from a level on."""
         return prod(sum(s.tiles * s.elements for s in spans) for spans in self.loops[level:])
