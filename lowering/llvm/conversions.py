@@ -38,7 +38,12 @@ _TO_FLOAT = {CastKind.SITOFP, CastKind.UITOFP}
 def cast(fn: FunctionConverter, kind: CastKind, value: SSAValue, target: Attribute) -> SSAValue:
     """Returns a conversion of a scalar, or lane by lane."""
     if kind is CastKind.INDEX_CAST:
-        return _resized(fn, value, target)
+        source, wanted = element_of(value.type), element_of(target)
+        assert isinstance(source, IntegerType)
+        assert isinstance(wanted, IntegerType)
+        if source == wanted:
+            return value
+        kind = CastKind.EXTSI if source.bitwidth < wanted.bitwidth else CastKind.TRUNCI
     if kind is CastKind.LRINT:
         # one instruction for vectors of f32 and i32; in the default rounding mode, ties to even
         name = f"llvm.lrint.{suffix(target)}.{suffix(value.type)}"
@@ -63,16 +68,6 @@ def _integer_to_bf16(
     else:
         wide = f64_to_odd_f32(fn, integer_to_odd_f64(fn, operation, value))
     return round_to_bf16(fn, wide)
-
-
-def _resized(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:
-    source, wanted = element_of(value.type), element_of(target)
-    assert isinstance(source, IntegerType)
-    assert isinstance(wanted, IntegerType)
-    if source == wanted:
-        return value
-    kind = CastKind.EXTSI if source.bitwidth < wanted.bitwidth else CastKind.TRUNCI
-    return cast(fn, kind, value, target)
 
 
 @converts(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp, glow_vec.CastOp)

@@ -117,10 +117,6 @@ class FunctionConverter:
         self.region.add_block(block)
         return block
 
-    @property
-    def block(self) -> Block:
-        return self.scopes[-1].block
-
     @contextmanager
     def inside(self, block: Block) -> Iterator[Scope]:
         """Converts into a nested region that starts with `block`. Outer blocks must stay open."""

@@ -266,24 +266,15 @@ def intrinsic(op: Operation, names: Names) -> str:
     return _call(op, names, _overloaded(op, op.operands[-1]), _arguments(names, op.operands))
 
 
-def _masked(op: Operation, names: Names, pointer: int, callee: str) -> str:
+@translates("llvm.intr.masked.gather", "llvm.intr.masked.store")
+def masked_access(op: lx.MaskedGatherOp | lx.MaskedStoreOp, names: Names) -> str:
     """Returns a masked access; the alignment is an attribute of its pointer argument."""
-    alignment = op.properties["alignment"]
-    assert isinstance(alignment, IntegerAttr)
+    moved, pointer = (*op.results, *op.operands)[:2]
     arguments = _arguments(names, op.operands)
-    t, address = arguments[pointer]
-    arguments[pointer] = t, f"align {alignment.value.data} {address}"
-    return _call(op, names, callee, arguments)
-
-
-@translates("llvm.intr.masked.gather")
-def masked_reading(op: Operation, names: Names) -> str:
-    return _masked(op, names, 0, _overloaded(op, op.results[0], op.operands[0]))
-
-
-@translates("llvm.intr.masked.store")
-def masked_writing(op: Operation, names: Names) -> str:
-    return _masked(op, names, 1, _overloaded(op, op.operands[0], op.operands[1]))
+    place = op.operands.index(pointer)
+    t, address = arguments[place]
+    arguments[place] = t, f"align {op.alignment.value.data} {address}"
+    return _call(op, names, _overloaded(op, moved, pointer), arguments)
 
 
 @translates("llvm.intr.prefetch")
