@@ -94,7 +94,7 @@ class FunctionConverter:
         self.indices: dict[SSAValue, Linear] = {}
         """The forms that replace indices. A value is computed from one only where it is needed."""
         self.buffers: dict[SSAValue, Buffer] = {}
-        """What replaces memrefs."""
+        """The pointers and layouts that replace memrefs."""
         self._constants: dict[tuple[Attribute, Attribute], SSAValue] = {}
         self._integers: dict[int, SSAValue] = {}
         self._poisons: dict[int, SSAValue] = {}

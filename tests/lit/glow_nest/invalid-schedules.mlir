@@ -42,6 +42,13 @@ glow_nest.kernel @reduction(%y: memref<8xf32>, %x: memref<8xf32>) {
 
 // -----
 
+glow_nest.kernel @elementwise(%y: memref<8xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 8) reduce() add f32 of(%x[i]) writes(%y[i]) schedule<elementwise, order = [i], vector = i, lanes = 8>
+}
+// CHECK: expected a schedule for a reduction, found elementwise
+
+// -----
+
 glow_nest.kernel @ahead(%y: memref<8xf32>, %x: memref<8x4xf32>) {
   glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], reduced = [k], prefetch_distance = {1: 64}>
 }
