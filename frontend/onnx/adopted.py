@@ -26,19 +26,24 @@ class Adopted:
     """Values that stand for what ONNX's operator does without the attribute, which it may lack."""
 
 
-_STATES = {"state_window": 0}
-
 ADOPTED: Mapping[str, Adopted] = {
     "CausalConvWithState": Adopted(
         27,
-        _STATES
-        | {"ndim": 1, "dilation": 1, "channels_last": 0, "state_channels_last": -1}
-        | {"state_length": 0, "state_update_capacity": 0}
-        | {"input_channel_offset": 0, "input_channels": 0},
+        {
+            "ndim": 1,
+            "dilation": 1,
+            "channels_last": 0,
+            "input_channel_offset": 0,
+            "input_channels": 0,
+            "state_channels_last": -1,
+            "state_length": 0,
+            "state_update_capacity": 0,
+            "state_window": 0,
+        },
     ),
     "GatherND": Adopted(12),
     "GridSample": Adopted(16),
-    "LinearAttention": Adopted(27, _STATES | {"scale": 0.0}),
+    "LinearAttention": Adopted(27, {"scale": 0.0, "state_window": 0}),
     "Pad": Adopted(11),
     "Range": Adopted(11),
     "Trilu": Adopted(14),

@@ -158,8 +158,8 @@ class GraphConverter:
         missing.
         """
         schema, domain, opset = _definition(proto, opsets)
-        proto = without_extensions(proto)
         if (schema is not None or domain in EXTENSIONS) and not self.functions.has(proto):
+            proto = without_extensions(proto)
             if schema is not None:
                 check_signature(proto, schema)
             if not domain and proto.op_type in CONTROL_FLOW:

@@ -215,6 +215,12 @@ class OnnxNode:
     def output_used(self, index: int) -> bool:
         return index < len(self.proto.output) and bool(self.proto.output[index])
 
+    def refuse_attribute(self, *names: str) -> None:
+        """Raises Unsupported if one of these attributes is not zero."""
+        for name in names:
+            if self.attr(name, 0):
+                raise Unsupported(f"{name}={self.attr(name)}")
+
     def refuse_output(self, *indices: int) -> None:
         """Raises Unsupported if one of these optional outputs is wanted."""
         for index in indices:

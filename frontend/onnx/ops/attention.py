@@ -26,6 +26,7 @@ from ..builder import GraphBuilder, rank, shape
 from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
 from ..quantized import Parameters, dequantized
+from .fused_operators import with_bias
 from .matrix import matrix_product
 
 _FILTER = -10000.0
@@ -170,32 +171,20 @@ def _future(build: GraphBuilder, rows: int, columns: int) -> SSAValue:
 @converter("Attention", domain=CONTRIB)
 def attention(node: OnnxNode) -> list[SSAValue]:
     """Converts the projection to queries, keys and values, and their attention."""
-    _refuse(node, "past_present_share_buffer", "do_rotary")
+    node.refuse_attribute("past_present_share_buffer", "do_rotary")
     projected = matrix_product(node.build, node.input(0), node.input(1))
-    return _of_projection(node, _biased(node, projected, 2), mask=3, past=4, bias=5)
+    return _of_projection(node, with_bias(node, projected, 2), mask=3, past=4, bias=5)
 
 
 @converter("QAttention", domain=CONTRIB)
 def quantized_attention(node: OnnxNode) -> list[SSAValue]:
     """Converts the same of a quantized input and quantized weights."""
-    _refuse(node, "past_present_share_buffer", "do_rotary")
+    node.refuse_attribute("past_present_share_buffer", "do_rotary")
     build = node.build
     x = dequantized(build, node.input(0), Parameters.of(node, 3, 6))
     weights = dequantized(build, node.input(1), Parameters.of(node, 4, 7, axis=1))
-    projected = _biased(node, matrix_product(build, x, weights), 2)
+    projected = with_bias(node, matrix_product(build, x, weights), 2)
     return _of_projection(node, projected, mask=5, past=8)
-
-
-def _refuse(node: OnnxNode, *names: str) -> None:
-    """Raises Unsupported if an attribute is not zero."""
-    for name in names:
-        if node.attr(name, 0):
-            raise Unsupported(f"{name}={node.attr(name)}")
-
-
-def _biased(node: OnnxNode, x: SSAValue, index: int) -> SSAValue:
-    bias = node.optional(index)
-    return x if bias is None else node.build.elementwise(AddOp, x, bias)
 
 
 def _of_projection(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
 import numpy as np
 from xdsl.dialects.builtin import i64
@@ -26,11 +26,10 @@ from ....glow_dialects.glow.shape import GatherOp
 from ..builder import GraphBuilder, rank, shape
 from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
-from .fused_operators import swish
+from .fused_operators import column_halves, swish
 
 _MOST_ROWS = 32
 """The most rows of a block: more hardly make the products of a block faster."""
-_INFINITY = float("inf")
 
 _PRODUCT = """
     y[b, r, o] = sum(i) x[b, r, i] * w[clamp(expert[b], 0, size(w, 0) - 1), o, i]
@@ -61,8 +60,7 @@ class _Blocks:
 @converter("MoE", domain=CONTRIB)
 def mixture_of_experts(node: OnnxNode) -> SSAValue:
     """Converts two or three layers of `k` experts for each token, in shares that a router gives."""
-    if node.attr("use_sparse_mixer", 0):
-        raise Unsupported("use_sparse_mixer=1")
+    node.refuse_attribute("use_sparse_mixer", "swiglu_limit_after_activation")
     build, x, scores = node.build, node.input(0), node.input(1)
     tokens, width = prod(shape(x)[:-1]), shape(x)[-1]
     experts, k = shape(node.input(2))[0], node.attr("k", 1)
@@ -143,31 +141,24 @@ def _hidden(node: OnnxNode, blocks: _Blocks) -> SSAValue:
     if kind not in ("swiglu", *_ACTIVATIONS):
         raise Unsupported(f"activation_type {kind!r}")
     first = _layer(node, blocks.expert, blocks.rows, 2)
-    third = node.optional(6)
-    if third is not None:
-        others = _layer(node, blocks.expert, blocks.rows, 6)
-    elif kind == "swiglu":
-        first, others = _halves(build, first, bool(node.attr("swiglu_fusion", 0) == 1))
-    else:
-        return _ACTIVATIONS[kind](build, first)
-    if kind != "swiglu":
-        return build.op(MulOp, _ACTIVATIONS[kind](build, first), others)
-    limit = node.attr("swiglu_limit", _INFINITY)
-    gate = build.op(ClipOp, first, min=-_INFINITY, max=limit)
-    others = build.op(ClipOp, others, min=-limit, max=limit)
-    shifted = build.with_number(AddOp, others, node.attr("activation_beta", 0.0))
+    third = None if node.optional(6) is None else _layer(node, blocks.expert, blocks.rows, 6)
+    if kind in _ACTIVATIONS:
+        activated = _ACTIVATIONS[kind](build, first)
+        return activated if third is None else build.op(MulOp, activated, third)
+    gate, linear = _gate(node, first) if third is None else (first, third)
+    limit = node.attr("swiglu_limit", inf)
+    gate = build.op(ClipOp, gate, min=-inf, max=limit)
+    linear = build.op(ClipOp, linear, min=-limit, max=limit)
+    shifted = build.with_number(AddOp, linear, node.attr("activation_beta", 0.0))
     return build.op(MulOp, swish(build, gate, node.attr("activation_alpha", 1.0)), shifted)
 
 
-def _halves(build: GraphBuilder, x: SSAValue, interleaved: bool) -> list[SSAValue]:
-    """Returns every other column, or the left and the right half."""
-    *outer, columns = shape(x)
-    none, half = [0] * len(outer), columns // 2
-    step = 2 if interleaved else 1
-    return [
-        build.slice(x, [*none, start], [*outer, half], [1] * len(outer) + [step])
-        for start in (0, 1 if interleaved else half)
-    ]
+def _gate(node: OnnxNode, first: SSAValue) -> list[SSAValue]:
+    """Returns the gate and what it multiplies, which both are columns of the first layer."""
+    fusion = node.attr("swiglu_fusion", 0)
+    if fusion not in (1, 2):
+        raise ModelError(f"expected a third layer or swiglu_fusion 1 or 2, found {fusion}")
+    return column_halves(node.build, first, shape(first)[2] // 2, interleaved=fusion == 1)
 
 
 _ACTIVATIONS: Mapping[str, Callable[[GraphBuilder, SSAValue], SSAValue]] = {

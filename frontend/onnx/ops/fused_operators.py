@@ -78,13 +78,26 @@ def swish(build: GraphBuilder, x: SSAValue, alpha: float = 1.0) -> SSAValue:
 def gated_gelu(node: OnnxNode) -> SSAValue:
     """Returns the left half of each row times the gelu of the right one."""
     build, x = node.build, with_bias(node, node.input(0), 1)
-    *rows, columns = shape(x)
+    columns = shape(x)[-1]
     if columns % 2:
         raise ModelError(f"expected rows of an even number of elements, found {x.type}")
-    half, none = columns // 2, [0] * len(rows)
-    left = build.slice(x, [*none, 0], [*rows, half])
-    right = build.slice(x, [*none, half], [*rows, half])
+    left, right = column_halves(build, x, columns // 2)
     return build.op(MulOp, left, build.op(GeluOp, right, approximate=False))
+
+
+def column_halves(
+    build: GraphBuilder, x: SSAValue, count: int, interleaved: bool = False
+) -> list[SSAValue]:
+    """
+    Returns two tensors of `count` columns: the first columns of each row and those that follow, or
+    every other one.
+    """
+    outer = shape(x)[:-1]
+    step = 2 if interleaved else 1
+    return [
+        build.slice(x, [0] * len(outer) + [start], [*outer, count], [1] * len(outer) + [step])
+        for start in (0, 1 if interleaved else count)
+    ]
 
 
 @converter("BiasAdd", domain=CONTRIB)

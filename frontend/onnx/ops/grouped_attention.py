@@ -21,6 +21,7 @@ from ..builder import GraphBuilder, rank, shape
 from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
 from .attention import HEADS_FIRST, LOWEST, attended, heads_apart, scale_of, sum_of
+from .fused_operators import column_halves
 from .indices import expect_along
 
 # rotary embeddings
@@ -115,14 +116,8 @@ def rotated(
     (*outer, width), half = shape(x), shape(cos)[2]
     if 2 * half > width:
         raise ModelError(f"expected angles for at most {width // 2} pairs, found {cos.type}")
-    none = [0] * len(outer)
     cos, sin = (build.reshape(each, [*outer[:2], 1, half]) for each in (cos, sin))
-    if interleaved:
-        pairs = build.slice(x, [*none, 0], [*outer, half], [1] * len(outer) + [2])
-        others = build.slice(x, [*none, 1], [*outer, half], [1] * len(outer) + [2])
-    else:
-        pairs = build.slice(x, [*none, 0], [*outer, half])
-        others = build.slice(x, [*none, half], [*outer, half])
+    pairs, others = column_halves(build, x, half, interleaved)
     first = build.op(
         SubOp, build.elementwise(MulOp, pairs, cos), build.elementwise(MulOp, others, sin)
     )
@@ -136,7 +131,7 @@ def rotated(
         turned = build.concat([first, second], len(outer))
     if 2 * half == width:
         return turned
-    rest = build.slice(x, [*none, 2 * half], [*outer, width - 2 * half])
+    rest = build.slice(x, [*[0] * len(outer), 2 * half], [*outer, width - 2 * half])
     return build.concat([turned, rest], len(outer))
 
 
