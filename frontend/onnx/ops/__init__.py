@@ -36,6 +36,7 @@ from . import (  # noqa: F401
     plain,
     pooling,
     quantization,
+    quantized_experts,
     quantized_operators,
     random,
     recurrent,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf, prod
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import i64
@@ -57,26 +58,58 @@ class _Blocks:
     """The row, counted over all blocks, of each choice of a token [tokens, choices]."""
 
 
+Layer: TypeAlias = Callable[[SSAValue, SSAValue], SSAValue]
+"""
+A function that returns blocks of rows [blocks, rows, inputs], the second value, times the weights
+of the experts [blocks] that are the first one.
+"""
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The layers of experts; the third one multiplies the activations of the first."""
+
+    experts: int
+    first: Layer
+    second: Layer
+    third: Layer | None = None
+
+
 @converter("MoE", domain=CONTRIB)
 def mixture_of_experts(node: OnnxNode) -> SSAValue:
     """Converts two or three layers of `k` experts for each token, in shares that a router gives."""
+    third = None if node.optional(6) is None else _layer(node, 6)
+    layers = Layers(shape(node.input(2))[0], _layer(node, 2), _layer(node, 4), third)
+    shares = node.build.op(SoftmaxOp, node.input(1), axis=1)
+    normalized = bool(node.attr("normalize_routing_weights", 0))
+    return mixture(node, layers, shares, shares, normalized)
+
+
+def mixture(
+    node: OnnxNode, layers: Layers, scores: SSAValue, shares: SSAValue, normalized: bool
+) -> SSAValue:
+    """
+    Returns the sum of the results of the `k` experts of each token that have the largest scores
+    [tokens, experts], each times its share [tokens, experts], or `normalized`, times its part of
+    the sum of the shares of the `k` experts.
+    """
     node.refuse_attribute("use_sparse_mixer", "swiglu_limit_after_activation")
-    build, x, scores = node.build, node.input(0), node.input(1)
+    build, x = node.build, node.input(0)
     tokens, width = prod(shape(x)[:-1]), shape(x)[-1]
-    experts, k = shape(node.input(2))[0], node.attr("k", 1)
-    if shape(scores) != (tokens, experts) or not 1 <= k <= experts:
-        raise ModelError(
-            f"expected scores of {tokens} tokens and {experts} experts, of which k={k} are taken, "
-            f"found {scores.type}"
-        )
-    shares = build.op(SoftmaxOp, scores, axis=1)
-    chosen = build.op(TopIndicesOp, shares, axis=1, k=k)
+    experts, k = layers.experts, node.attr("k", 1)
+    for each in (scores, shares):
+        if shape(each) != (tokens, experts) or not 1 <= k <= experts:
+            raise ModelError(
+                f"expected scores of {tokens} tokens and {experts} experts, of which k={k} are "
+                f"taken, found {each.type}"
+            )
+    chosen = build.op(TopIndicesOp, scores, axis=1, k=k)
     shares = build.op(GatherElementsOp, shares, chosen, axis=1)
-    if node.attr("normalize_routing_weights", 0):
+    if normalized:
         total = build.op(ReduceSumOp, shares, axes=[1], keep_dims=True)
         shares = build.elementwise(DivOp, shares, total)
     blocks = _in_blocks(build, build.reshape(x, [tokens, width]), chosen, experts)
-    results = _layer(node, blocks.expert, _hidden(node, blocks), 4)
+    results = layers.second(blocks.expert, _hidden(node, layers, blocks))
     count, rows, columns = shape(results)
     flat = build.reshape(results, [count * rows, columns])
     total = build.formula(_TOTAL, shares, flat, blocks.place, shape=[tokens, columns])
@@ -119,29 +152,40 @@ def _rows_of_block(pairs: int, experts: int) -> int:
     return min(1 << (average.bit_length() - 1), _MOST_ROWS)
 
 
-def _layer(node: OnnxNode, expert: SSAValue, x: SSAValue, weights: int) -> SSAValue:
+def _layer(node: OnnxNode, weights: int) -> Layer:
     """
-    Returns blocks [blocks, rows, inputs] times the weights [experts, outputs, inputs] that are an
-    input of the node, plus the bias that may follow it.
+    Returns a layer with the weights [experts, outputs, inputs] that are an input of the node, and
+    the bias that may follow it.
     """
-    build, matrices, bias = node.build, node.input(weights), node.optional(weights + 1)
-    (blocks, rows, inputs), outputs = shape(x), shape(matrices)[1]
-    if rank(matrices) != 3 or shape(matrices)[2] != inputs:
-        raise ModelError(f"expected weights for {inputs} inputs, found {matrices.type}")
-    y = build.formula(_PRODUCT, x, matrices, expert, shape=[blocks, rows, outputs])
+
+    def layer(expert: SSAValue, x: SSAValue) -> SSAValue:
+        build, matrices = node.build, node.input(weights)
+        (blocks, rows, inputs), outputs = shape(x), shape(matrices)[1]
+        if rank(matrices) != 3 or shape(matrices)[2] != inputs:
+            raise ModelError(f"expected weights for {inputs} inputs, found {matrices.type}")
+        y = build.formula(_PRODUCT, x, matrices, expert, shape=[blocks, rows, outputs])
+        return with_bias_of_expert(node, y, expert, weights + 1)
+
+    return layer
+
+
+def with_bias_of_expert(node: OnnxNode, y: SSAValue, expert: SSAValue, index: int) -> SSAValue:
+    """Returns blocks [blocks, rows, outputs] plus an optional input [experts, outputs]."""
+    build, bias = node.build, node.optional(index)
     if bias is None:
         return y
+    blocks, _, outputs = shape(y)
     of_block = build.op(GatherOp, bias, expert, axis=0)
     return build.elementwise(AddOp, y, build.reshape(of_block, [blocks, 1, outputs]))
 
 
-def _hidden(node: OnnxNode, blocks: _Blocks) -> SSAValue:
+def _hidden(node: OnnxNode, layers: Layers, blocks: _Blocks) -> SSAValue:
     """Returns the activations of the first layer, times the third one or a half of the first."""
     build, kind = node.build, node.attr("activation_type", "relu")
     if kind not in ("swiglu", *_ACTIVATIONS):
         raise Unsupported(f"activation_type {kind!r}")
-    first = _layer(node, blocks.expert, blocks.rows, 2)
-    third = None if node.optional(6) is None else _layer(node, blocks.expert, blocks.rows, 6)
+    first = layers.first(blocks.expert, blocks.rows)
+    third = None if layers.third is None else layers.third(blocks.expert, blocks.rows)
     if kind in _ACTIVATIONS:
         activated = _ACTIVATIONS[kind](build, first)
         return activated if third is None else build.op(MulOp, activated, third)

@@ -17,6 +17,7 @@ from ..node import CONTRIB, OnnxNode, converter, normal_axis
 from ..problems import Unsupported
 from ..quantized import Parameters, dequantized
 from .indices import expect_along
+from .matrix import matrix_product
 
 _INPUT_BITS = {0: 32, 1: 32, 2: 16, 3: 16, 4: 8}
 """The bits of the input that a product keeps by `accuracy_level`: of f32, f16, bf16 and i8."""
@@ -72,6 +73,52 @@ def _zero_points(node: OnnxNode, columns: int, blocks: int, bits: int) -> SSAVal
         raise ModelError(f"expected zero points of {columns}x{row} bytes, found {value.type}")
     numbers = unpacked(packed.reshape(columns, row), bits)[:, :blocks]
     return node.build.constant(np.ascontiguousarray(numbers))
+
+
+_FP4 = np.array([0, 0.0625, 8, 12, 4, 6, 2, 3]) / 12
+_NF4 = """
+    -1.0 -0.6961928009986877 -0.5250730514526367 -0.39491748809814453 -0.28444138169288635
+    -0.18477343022823334 -0.09105003625154495 0.0 0.07958029955625534 0.16093020141124725
+    0.24611230194568634 0.33791524171829224 0.44070982933044434 0.5626170039176941
+    0.7229568362236023 1.0
+"""
+_NUMBERS_OF_CODES = (
+    np.concatenate([_FP4, -_FP4]).astype(np.float32),
+    np.array(_NF4.split(), np.float32),
+)
+"""The numbers of the 16 codes of FP4 and of NF4 (Dettmers et al. 2023, QLoRA)."""
+
+
+@converter("MatMulBnb4", domain=CONTRIB)
+def product_of_codes(node: OnnxNode) -> SSAValue:
+    """
+    Converts a product with a matrix [N, K] or, as a rule, its transpose. Each element is one of 16
+    numbers times the largest magnitude of its block; the import computes them.
+    """
+    node.refuse_attribute("training_mode")
+    kind, block = node.attr("quant_type"), node.attr("block_size")
+    rows, columns = node.attr("N"), node.attr("K")
+    if kind not in (0, 1) or not rows or not columns or not block or block < 1:
+        raise ModelError(
+            f"expected quant_type 0 or 1, N, K and block_size, "
+            f"found {kind}, {rows}, {columns} and {block}"
+        )
+    count = rows * columns
+    words, largest = node.known(1), node.known(2)
+    assert words is not None and largest is not None
+    if words.size != (count + 1) // 2 or largest.size != -(-count // block):
+        raise ModelError(
+            f"expected {rows}x{columns} codes and magnitudes of blocks of {block}, "
+            f"found {node.input(1).type} and {node.input(2).type}"
+        )
+    words = words.reshape(-1)
+    codes = np.stack([words >> 4, words & 15], axis=1).reshape(-1)[:count]
+    each = np.repeat(largest.reshape(-1), block)[:count]
+    numbers = (_NUMBERS_OF_CODES[kind][codes] * each).astype(largest.dtype)
+    matrix = node.build.constant(numbers.reshape(rows, columns))
+    if node.attr("transB", 1):
+        matrix = node.build.transpose(matrix, [1, 0])
+    return matrix_product(node.build, node.input(0), matrix)
 
 
 @converter("GatherBlockQuantized", domain=CONTRIB)
