@@ -8,6 +8,7 @@ from . import (  # noqa: F401
     attention,
     constant,
     convolution,
+    decoder_attention,
     deformed,
     detection,
     distances,

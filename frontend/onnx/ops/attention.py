@@ -127,7 +127,7 @@ def scale_of(node: OnnxNode, width: int) -> float:
 # masks
 
 
-def _padding(node: OnnxNode, index: int, images: int, columns: int) -> SSAValue | None:
+def padding(node: OnnxNode, index: int, images: int, columns: int) -> SSAValue | None:
     """Returns what an optional mask of keys, or their number, adds to scores [B, N, S, T]."""
     mask = node.optional(index)
     if mask is None:
@@ -209,7 +209,7 @@ def _of_projection(
         k, v = (build.concat([_part_of_past(build, before, i), x], 1) for i, x in enumerate((k, v)))
     columns = shape(k)[1]
     masks = [
-        _padding(node, mask, images, columns),
+        padding(node, mask, images, columns),
         None if bias is None else node.optional(bias),
         _future(build, rows, columns) if node.attr("unidirectional", 0) else None,
     ]
@@ -237,19 +237,27 @@ def multi_head_attention(node: OnnxNode) -> list[SSAValue]:
     for index, what in ((8, "past_sequence_length"), (9, "cache_indirection")):
         if node.optional(index) is not None:
             raise Unsupported(f"input {what}")
+    return of_separate(node, bias=3, mask=4, added=5, past=6)
+
+
+def of_separate(node: OnnxNode, bias: int, mask: int, added: int, past: int) -> list[SSAValue]:
+    """
+    Returns attention of queries, keys and values that are the first inputs, and the keys and values
+    of all positions. The numbers name optional inputs; past values follow past keys.
+    """
     build = node.build
-    q, k, v = _separate(node)
-    past = [node.optional(i) for i in (6, 7)]
-    if None not in past:
+    q, k, v = separate(node, bias)
+    before = [node.optional(i) for i in (past, past + 1)]
+    if None not in before:
         k, v = (
-            build.concat([build.transpose(before, HEADS_FIRST), x], 1)
-            for before, x in zip(past, (k, v), strict=True)
-            if before is not None
+            build.concat([build.transpose(old, HEADS_FIRST), x], 1)
+            for old, x in zip(before, (k, v), strict=True)
+            if old is not None
         )
     (images, rows, *_), columns = shape(q), shape(k)[1]
     masks = [
-        _padding(node, 4, images, columns),
-        node.optional(5),
+        padding(node, mask, images, columns),
+        node.optional(added),
         _future(build, rows, columns) if node.attr("unidirectional", 0) else None,
     ]
     found = attended(build, q, k, v, scale_of(node, shape(q)[-1]), sum_of(build, masks))
@@ -257,7 +265,7 @@ def multi_head_attention(node: OnnxNode) -> list[SSAValue]:
     return [found, *states]
 
 
-def _separate(node: OnnxNode) -> list[SSAValue]:
+def separate(node: OnnxNode, bias: int) -> list[SSAValue]:
     """Returns queries, keys and values [B, S, N, H] with their bias, which may come as one."""
     build, heads = node.build, node.attr("num_heads")
     q, k, v = node.input(0), node.optional(1), node.optional(2)
@@ -275,15 +283,15 @@ def _separate(node: OnnxNode) -> list[SSAValue]:
             for x in (k, v)
         ]
         found = [heads_apart(build, q, heads), *others]
-    bias = node.optional(3)
-    if bias is None:
+    added = node.optional(bias)
+    if added is None:
         return found
     if k is not None and rank(k) == 4:
         raise Unsupported("a bias of keys that are given for each head")
     start, result = 0, []
     for x in found:
         size = prod(shape(x)[2:])
-        part = build.reshape(build.slice(bias, [start], [size]), shape(x)[2:])
+        part = build.reshape(build.slice(added, [start], [size]), shape(x)[2:])
         result.append(build.elementwise(AddOp, x, part))
         start += size
     return result

@@ -169,11 +169,11 @@ def grouped_attention(node: OnnxNode) -> list[SSAValue]:
         interleaved = bool(node.attr("rotary_interleaved", 0))
         q, k = (rotated(build, x, cos, sin, interleaved) for x in (q, k))
     keys, values = (_cached(node, new, i, before, total) for new, i in ((k, 3), (v, 4)))
-    k, v = (_first_positions(build, x, total) for x in (keys, values))
+    k, v = (first_positions(build, x, total) for x in (keys, values))
     bias = node.optional(10)
     if bias is not None:
         bias = build.slice(bias, [0] * 4, [*shape(bias)[:2], rows, total])
-    added = sum_of(build, [_visible(node, before, rows, total), bias])
+    added = sum_of(build, [visible(node, before, rows, total), bias])
     found = attended(
         build,
         *(q, k, v, scale_of(node, shape(q)[-1]), added),
@@ -253,13 +253,13 @@ def _cached(node: OnnxNode, new: SSAValue, index: int, before: SSAValue, total: 
     return build.formula(_WITH_NEW, new, before, old, shape=[images, groups, size, width])
 
 
-def _first_positions(build: GraphBuilder, cache: SSAValue, total: int) -> SSAValue:
+def first_positions(build: GraphBuilder, cache: SSAValue, total: int) -> SSAValue:
     """Returns the part of a cache that counts, as keys or values."""
     images, heads, _, width = shape(cache)
     return build.transpose(build.slice(cache, [0] * 4, [images, heads, total, width]), HEADS_FIRST)
 
 
-def _visible(node: OnnxNode, before: SSAValue, rows: int, total: int) -> SSAValue:
+def visible(node: OnnxNode, before: SSAValue, rows: int, total: int) -> SSAValue:
     """Returns what excludes positions that rows do not see [images, 1, rows, positions]."""
     window = node.attr("local_window_size", -1)
     window = total if window < 0 else window
