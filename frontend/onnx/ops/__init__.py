@@ -14,6 +14,7 @@ from . import (  # noqa: F401
     distances,
     einsum,
     embedding,
+    expert_router,
     experts,
     fourier,
     fused_normalization,

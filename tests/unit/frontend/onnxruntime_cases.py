@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import glow
 import numpy as np
 import onnxruntime
+import pytest
 from glow.tests.support.reference import CONTRIB
 from onnx import ModelProto, helper, numpy_helper
+from onnxruntime.capi import onnxruntime_pybind11_state as native  # pyright: ignore
 
 from .models import model, node, value
 
@@ -62,6 +65,22 @@ def check(case: Case, backend: str = "interpreter", tolerance: float = 1e-5) -> 
         have, want = case.valid(number, have), case.valid(number, want)
         largest = np.abs(want.astype(np.float64)).max()
         np.testing.assert_allclose(have, want, rtol=0, atol=tolerance * largest)
+
+
+@cache
+def _computed_by_onnxruntime() -> set[str]:
+    """Returns the operators that the installed onnxruntime, which may be older, has on CPUs."""
+    kernels: Any = native.get_all_opkernel_def()
+    return {k.op_name for k in kernels if k.domain == CONTRIB and "CPU" in k.provider}
+
+
+def check_known(*cases: Case, tolerance: float = 1e-5) -> None:
+    """Checks the cases whose operators the installed onnxruntime has; skips if it has none."""
+    known = [case for case in cases if case.operator in _computed_by_onnxruntime()]
+    if not known:
+        pytest.skip(f"this onnxruntime has no {cases[0].operator}")
+    for case in known:
+        check(case, "cpu", tolerance)
 
 
 def floats(rng: np.random.Generator, *shape: int) -> np.ndarray:

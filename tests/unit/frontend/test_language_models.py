@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import glow
@@ -13,25 +12,8 @@ from glow.errors import ModelError, UnsupportedError
 from glow.frontend.onnx.adopted import ADOPTED
 from glow.tests.support.reference import CONTRIB
 from onnx import defs, helper
-from onnxruntime.capi import onnxruntime_pybind11_state as native  # pyright: ignore
 
-from .onnxruntime_cases import Case, check, floats
-
-
-@cache
-def _computed_by_onnxruntime() -> set[str]:
-    """Returns the operators that the installed onnxruntime, which may be older, has on CPUs."""
-    kernels: Any = native.get_all_opkernel_def()
-    return {k.op_name for k in kernels if k.domain == CONTRIB and "CPU" in k.provider}
-
-
-def _check(*cases: Case) -> None:
-    """Checks the cases whose operators the installed onnxruntime has; skips if it has none."""
-    known = [case for case in cases if case.operator in _computed_by_onnxruntime()]
-    if not known:
-        pytest.skip(f"this onnxruntime has no {cases[0].operator}")
-    for case in known:
-        check(case, "cpu")
+from .onnxruntime_cases import Case, check_known, floats
 
 
 # operators that ONNX has adopted
@@ -58,7 +40,7 @@ def _adopted(rng: np.random.Generator) -> list[Case]:
 
 
 def test_adopted_operators(rng: np.random.Generator) -> None:
-    _check(*_adopted(rng))
+    check_known(*_adopted(rng))
 
 
 @pytest.mark.parametrize("rule", ["linear", "gated", "delta", "gated_delta"])
@@ -78,7 +60,7 @@ def test_linear_attention(rule: str, scale: float, rng: np.random.Generator) -> 
         order.pop()
     given = {"q_num_heads": heads, "kv_num_heads": groups, "update_rule": rule, "scale": scale}
     used = {n: a for n, a in inputs.items() if n in order}
-    _check(Case("LinearAttention", used, order=order, outputs=("y", "z"), attributes=given))
+    check_known(Case("LinearAttention", used, order=order, outputs=("y", "z"), attributes=given))
 
 
 def test_adopted_operators_are_those_of_onnx() -> None:
@@ -128,7 +110,7 @@ def _gates(rng: np.random.Generator) -> list[Case]:
 
 
 def test_gates(rng: np.random.Generator) -> None:
-    _check(*_gates(rng))
+    check_known(*_gates(rng))
 
 
 @pytest.mark.parametrize("channels_last", [0, 1])
@@ -180,7 +162,7 @@ def test_rotary_embedding_of_several_positions(
     tables = {"c": floats(rng, 9, width // 2), "s": floats(rng, 9, width // 2)}
     inputs = {"x": x, "p": rng.integers(0, 9, (3, 2, 5))}
     attributes = {"mrope_section": list(sections), **given}
-    _check(Case("MRotaryEmbedding", inputs, tables, attributes=attributes))
+    check_known(Case("MRotaryEmbedding", inputs, tables, attributes=attributes))
 
 
 def test_sections_have_to_fit_the_angles(rng: np.random.Generator) -> None:
@@ -239,7 +221,7 @@ def test_mixture_of_experts(
     attributes: dict[str, Any],
     rng: np.random.Generator,
 ) -> None:
-    _check(_experts(rng, tokens, sizes, **attributes))
+    check_known(_experts(rng, tokens, sizes, **attributes))
 
 
 @pytest.mark.parametrize("form", ["halves", "third layer"])
