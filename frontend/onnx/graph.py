@@ -10,6 +10,7 @@ missing, since other problems may merely follow from the first one.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 
 from onnx import AttributeProto, GraphProto, NodeProto
 from onnx.defs import OpSchema
@@ -167,6 +168,7 @@ class GraphConverter:
             convert = find_converter(proto.op_type, domain, opset)
             if convert is not None:
                 node = OnnxNode(proto, schema, opset, inputs, self.builder, self.weights)
+                node.standard = partial(self._standard, where=where, scope=scope)
                 return self._converted(node, convert) if complete else ()
             if not complete and schema is not None and depends_on_types(schema):
                 return ()
@@ -174,6 +176,12 @@ class GraphConverter:
         if body is None:
             raise MissingOperator(_why_missing(proto, schema, opset))
         return self._expand(body, proto, inputs, {**opsets, **body.opsets}, where, scope)
+
+    def _standard(
+        self, proto: NodeProto, inputs: Inputs, opset: int, where: str, scope: Scope
+    ) -> Inputs:
+        """Returns the results of an operator of ONNX that is a part of another one."""
+        return self._convert_node(proto, inputs, {"": opset}, where, True, scope)
 
     def _converted(self, node: OnnxNode, convert: Converter) -> Inputs:
         """

@@ -23,6 +23,13 @@ from .weights import WeightReader
 
 Results: TypeAlias = "SSAValue | Sequence[SSAValue]"
 Converter: TypeAlias = "Callable[[OnnxNode], Results]"
+Standard: TypeAlias = Callable[
+    [NodeProto, Sequence[SSAValue | None], int], Sequence[SSAValue | None]
+]
+"""
+A function that converts a node of ONNX's default domain, in a version of the opset, with these
+inputs.
+"""
 
 DECIDING_ELEMENTS = 4096
 """Elements up to which an input of a model may decide shapes: programs are made for its values."""
@@ -102,6 +109,8 @@ class OnnxNode:
         self.build = build
         self.weights = weights
         self.schema = schema
+        self.standard: Standard | None = None
+        """The function for operators of ONNX that are a part of this one."""
         self._attributes = {a.name: a for a in proto.attribute}
 
     @property

@@ -19,6 +19,7 @@ from . import (  # noqa: F401
     fourier,
     fused_normalization,
     fused_operators,
+    gated_delta,
     generic,
     grouped_attention,
     indexing,

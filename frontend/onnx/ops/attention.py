@@ -81,7 +81,7 @@ def _composed(
 ) -> SSAValue:
     """Returns attention [B, S, N, H] as products, which limit scores or have a sink."""
     (images, rows, heads, _), columns = shape(q), shape(k)[1]
-    q, k, v = (build.transpose(_repeated(build, x, heads), HEADS_FIRST) for x in (q, k, v))
+    q, k, v = (build.transpose(repeated(build, x, heads), HEADS_FIRST) for x in (q, k, v))
     scores = build.op(MatMulOp, q, k, transpose_rhs=True)
     scores = build.with_number(MulOp, scores, scale)
     if softcap:
@@ -97,7 +97,7 @@ def _composed(
     return build.transpose(build.op(MatMulOp, shares, v), HEADS_FIRST)
 
 
-def _repeated(build: GraphBuilder, x: SSAValue, heads: int) -> SSAValue:
+def repeated(build: GraphBuilder, x: SSAValue, heads: int) -> SSAValue:
     """Returns keys or values once for each head of the queries."""
     images, rows, groups, width = shape(x)
     apart = build.reshape(x, [images, rows, groups, 1, width])

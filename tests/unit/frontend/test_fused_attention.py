@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import glow
 import numpy as np
 import pytest
-from glow.errors import UnsupportedError
+from glow.errors import ModelError, UnsupportedError
 
-from .onnxruntime_cases import Case, check, floats
+from .onnxruntime_cases import Case, check, check_known, floats
 
 IMAGES, ROWS, HEADS, WIDTH = 2, 5, 3, 4
 INNER = HEADS * WIDTH
@@ -178,3 +179,72 @@ def test_what_is_refused(rng: np.random.Generator) -> None:
     case = _grouped(rng, ROWS, ROWS, qk_output=1)
     with pytest.raises(UnsupportedError, match=r"GroupQueryAttention.*qk_output=1"):
         glow.compile(case.model())
+
+
+# attention of one new position
+
+
+def _decoder(
+    rng: np.random.Generator, past: int, options: Sequence[str] = (), **attributes: Any
+) -> Case:
+    """
+    Returns attention of a new position behind five others, in a cache of `past` positions. The
+    options are names of inputs: m is a mask, a is added to scores, b is a bias.
+    """
+    inputs = {name: floats(rng, IMAGES, 1, INNER) for name in "qkv"}
+    mask = _mask(rng, IMAGES, 6).astype(np.int32)
+    optional = {"m": mask, "a": floats(rng, 1, HEADS, 1, 6), "b": floats(rng, 3 * INNER)}
+    inputs |= {name: floats(rng, IMAGES, HEADS, past, WIDTH) for name in ("pk", "pv")}
+    if attributes.get("past_present_share_buffer"):
+        inputs["n"] = np.array([5], np.int32)
+    inputs |= {name: optional[name] for name in options}
+    names = ("q", "k", "v", "m", "a", "pk", "pv", "n", "beams", "places", "b")
+    order = [name if name in inputs else "" for name in names]
+    given = {"num_heads": HEADS, **attributes}
+    operator = "DecoderMaskedMultiHeadAttention"
+    return Case(operator, inputs, order=order, outputs=("y", "k1", "v1"), attributes=given)
+
+
+@pytest.mark.parametrize("options", ["", "m", "ab"])
+def test_decoder_attention_with_room(options: str, rng: np.random.Generator) -> None:
+    check_known(_decoder(rng, 9, list(options), past_present_share_buffer=1, scale=0.3))
+
+
+@pytest.mark.parametrize("options", ["", "m", "ab"])
+def test_decoder_attention_with_a_cache(options: str, rng: np.random.Generator) -> None:
+    """Compares with a cache that has room: onnxruntime's CPU code has no other one."""
+    case = _decoder(rng, 5, list(options))
+    found = glow.compile(case.model(), cache=False).run(None, dict(case.inputs))
+    room = _decoder(rng, 6, list(options), past_present_share_buffer=1)
+    inputs = {**case.inputs, "n": room.inputs["n"]}
+    for name in ("pk", "pv"):
+        inputs[name] = np.pad(case.inputs[name], [(0, 0), (0, 0), (0, 1), (0, 0)])
+    wanted = glow.compile(room.model(), cache=False).run(None, inputs)
+    for have, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(have, want, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_decoder_attention_of_an_encoder(masked: bool, rng: np.random.Generator) -> None:
+    inputs = {"q": floats(rng, IMAGES, 1, INNER)}
+    inputs |= {name: floats(rng, IMAGES, HEADS, 7, WIDTH) for name in "kv"}
+    if masked:
+        inputs["m"] = _mask(rng, IMAGES, 7).astype(np.int32)
+    attributes = {"num_heads": HEADS}
+    check_known(Case("DecoderMaskedMultiHeadAttention", inputs, attributes=attributes))
+
+
+def test_decoder_attention_that_is_refused(rng: np.random.Generator) -> None:
+    case = _decoder(rng, 9, past_present_share_buffer=1, output_qk=1)
+    with pytest.raises(UnsupportedError, match="output_qk=1"):
+        glow.compile(case.model(), backend="interpreter")
+    inputs = {**case.inputs, "beams": np.array([2], np.int32)}
+    order = [name or ("beams" if i == 8 else "") for i, name in enumerate(case.order)]
+    given = {"num_heads": HEADS, "past_present_share_buffer": 1}
+    beams = Case(case.operator, inputs, order=order, outputs=case.outputs, attributes=given)
+    with pytest.raises(UnsupportedError, match="input beam_width"):
+        glow.compile(beams.model(), backend="interpreter")
+    inputs = {**case.inputs, "q": floats(rng, IMAGES, 2, INNER)}
+    rows = Case(case.operator, inputs, order=case.order, outputs=case.outputs, attributes=given)
+    with pytest.raises(ModelError, match="one row of each image"):
+        glow.compile(rows.model(), backend="interpreter")

@@ -86,6 +86,94 @@ def test_an_extension_is_refused(rng: np.random.Generator) -> None:
         glow.compile(case.model(), backend="interpreter")
 
 
+# the gated delta rule
+
+
+def _delta(
+    rng: np.random.Generator,
+    rows: int = 5,
+    groups: int = 2,
+    form: str = "",
+    **attributes: Any,
+) -> Case:
+    """
+    Returns linear attention with 4 heads of values, and `groups` of queries and keys. Forms are
+    "packed", queries, keys and values in one tensor; "keys", a decay for each element of a key;
+    and "images", a dimension for images.
+    """
+    heads, width, columns = 4, 3, 7
+    outer = (2, rows) if "images" in form else (2 * rows,)
+    rule, of_decay = (
+        attributes.get("update_rule", "gated_delta"),
+        (width,) if "keys" in form else (),
+    )
+    inputs = {
+        "q": floats(rng, *outer, groups, width),
+        "k": floats(rng, *outer, groups, width) * np.float32(0.3),
+        "v": floats(rng, *outer, heads, columns),
+    }
+    if "packed" in form:
+        inputs = {"q": np.concatenate([a.reshape(*outer, -1) for a in inputs.values()], -1)}
+    if "gated" in rule:
+        inputs["g"] = -np.abs(floats(rng, *outer, heads, *of_decay))
+    if "delta" in rule:
+        inputs["b"] = np.abs(floats(rng, *outer, heads))
+    inputs["s"] = floats(rng, 2, heads, columns, width)
+    if "gate_activation" in attributes:
+        inputs |= {"a": floats(rng, heads), "d": floats(rng, heads, *of_decay)}
+    order = [
+        name if name in inputs else "" for name in ("q", "k", "v", "", "g", "b", "s", "a", "d")
+    ]
+    while not order[-1]:
+        order.pop()
+    return Case("GatedDeltaNet", inputs, order=order, outputs=("y", "z"), attributes=attributes)
+
+
+_NORMAL = {"qk_l2_norm": 1, "beta_activation": "sigmoid"}
+
+
+@pytest.mark.parametrize(
+    ("form", "attributes"),
+    [
+        ("", {}),
+        ("", {"update_rule": "linear", "rows": 1}),
+        ("images", {"update_rule": "gated", "scale": 0.3}),
+        ("packed", {"update_rule": "delta", "qk_l2_norm": 1}),
+        ("keys", {"groups": 4}),
+        ("", {"gate_activation": "softplus", **_NORMAL}),
+        ("packed images", {"gate_activation": "qwen", **_NORMAL}),
+        ("keys", {"gate_activation": "kda", "gate_lower_bound": -3.0, **_NORMAL}),
+        ("", {"gate_activation": "sigmoid", "groups": 1, **_NORMAL}),
+    ],
+)
+def test_gated_delta_rule(form: str, attributes: dict[str, Any], rng: np.random.Generator) -> None:
+    check_known(_delta(rng, form=form, **attributes), tolerance=3e-5)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"state_update_capacity": 2}, "state_update_capacity=2"),
+        ({"gate_activation": "tanh"}, "gate_activation 'tanh'"),
+        ({"beta_activation": "tanh"}, "beta_activation 'tanh'"),
+    ],
+)
+def test_gated_delta_rules_that_are_refused(
+    given: dict[str, Any], message: str, rng: np.random.Generator
+) -> None:
+    with pytest.raises(UnsupportedError, match=message):
+        glow.compile(_delta(rng, **given).model(), backend="interpreter")
+
+
+def test_lengths_of_gated_delta_rules_are_refused(rng: np.random.Generator) -> None:
+    case = _delta(rng)
+    inputs = {**case.inputs, "n": np.array([0, 4, 10], np.int32)}
+    order = [name or "n" for name in case.order]
+    packed = Case(case.operator, inputs, order=order, outputs=case.outputs)
+    with pytest.raises(UnsupportedError, match="cu_seqlens"):
+        glow.compile(packed.model(), backend="interpreter")
+
+
 # gates and normalisations
 
 

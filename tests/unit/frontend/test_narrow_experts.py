@@ -159,9 +159,7 @@ def test_scores_of_all_experts(projected: bool, rng: np.random.Generator) -> Non
     inputs, weights = {"x": floats(rng, 5, 256 if projected else 12)}, {"b": floats(rng, 12)}
     if projected:
         weights["p"] = floats(rng, 12, 256) * np.float32(0.1)
-    case = Case(
-        "MoEGroupRouter", inputs, weights, outputs=("", "s", "w"), attributes={"top_k": 2}
-    )
+    case = Case("MoEGroupRouter", inputs, weights, outputs=("", "s", "w"), attributes={"top_k": 2})
     if not projected:
         check_known(case)
         return
