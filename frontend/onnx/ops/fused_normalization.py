@@ -17,6 +17,7 @@ from ....glow_dialects.glow.reduction import ReduceSumOp
 from ....glow_dialects.glow.shape import GatherOp
 from ..builder import element, rank, shape, size
 from ..node import CONTRIB, OnnxNode, converter, normal_axis
+from ..quantized import Parameters, dequantized
 from .fused_operators import channels_first, channels_last, swish, with_bias
 from .indices import expect_along
 
@@ -77,7 +78,7 @@ def embedding(node: OnnxNode) -> list[SSAValue]:
     Converts the normalised sum of the embeddings of words, of positions and of segments. Further
     results are the number of words that the mask keeps, and the sum.
     """
-    build, (images, words) = node.build, shape(node.input(0))
+    build, (_, words) = node.build, shape(node.input(0))
     total = _rows(node, 2, 0)
     if node.optional(8) is None:
         width = shape(total)[-1]
@@ -89,10 +90,36 @@ def embedding(node: OnnxNode) -> list[SSAValue]:
     if node.optional(1) is not None and node.optional(4) is not None:
         total = build.op(AddOp, total, _rows(node, 4, 1))
     normal = _row_norm(node, total, 5, 6, float(node.attr("epsilon", EPSILON)))
-    mask = node.optional(7)
+    return [normal, _kept(node), total]
+
+
+@converter("QEmbedLayerNormalization", domain=CONTRIB)
+def quantized_embedding(node: OnnxNode) -> list[SSAValue]:
+    """Converts the same of quantized tables, of which only the rows that are read become real."""
+    build, (_, words) = node.build, shape(node.input(0))
+    total = _real(node, _rows(node, 2, 0), 2)
+    width = shape(total)[-1]
+    positions = build.slice(node.input(3), [0, 0], [words, width])
+    total = build.elementwise(AddOp, total, _real(node, positions, 3))
+    if node.optional(1) is not None and node.optional(4) is not None:
+        total = build.op(AddOp, total, _real(node, _rows(node, 4, 1), 4))
+    gamma, beta = (_real(node, node.input(i), i) for i in (5, 6))
+    epsilon = float(node.attr("epsilon", EPSILON))
+    normal = build.op(LayerNormOp, total, gamma, beta, axis=2, epsilon=epsilon)
+    return [normal, _kept(node)]
+
+
+def _real(node: OnnxNode, x: SSAValue, index: int) -> SSAValue:
+    """Returns elements of a quantized input as reals, by its scale and its zero point."""
+    return dequantized(node.build, x, Parameters.of(node, index + 6, index + 11))
+
+
+def _kept(node: OnnxNode) -> SSAValue:
+    """Returns the number of words of each image that the mask keeps, zero without one."""
+    build, mask = node.build, node.optional(7)
     if mask is None:
-        return [normal, build.splat(0, i32, [images]), total]
-    return [normal, build.op(ReduceSumOp, build.cast(mask, i32), axes=[1]), total]
+        return build.splat(0, i32, [shape(node.input(0))[0]])
+    return build.op(ReduceSumOp, build.cast(mask, i32), axes=[1])
 
 
 def _rows(node: OnnxNode, table: int, indices: int) -> SSAValue:

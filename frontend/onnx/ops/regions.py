@@ -9,11 +9,13 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
+from ....glow_dialects.glow.logic import AndOp
 from ....glow_dialects.glow.shape import GatherOp
 from ..builder import GraphBuilder, element, rank, shape
-from ..node import OnnxNode, converter
+from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
 from .coordinates import Coordinates, Taps, linear_taps, sampled, wide_float
+from .indices import expect_range
 
 
 @converter("RoiAlign", since=10)
@@ -119,3 +121,54 @@ def _bin_taps(
     joined = [regions, bins[0] * bins[1], 2 * count]
     values = [build.broadcast(build.reshape(v, own), spread) for v in (taps.places, weights)]
     return Taps(*(build.reshape(v, joined) for v in values))
+
+
+@converter("CropAndResize", domain=CONTRIB)
+def crop_and_resize(node: OnnxNode) -> SSAValue:
+    """
+    Converts the parts of images in boxes, each with the same number of points from edge to edge.
+    What lies outside of an image has a value of its own.
+    """
+    build, x, boxes, images = node.build, node.input(0), node.input(1), node.input(2)
+    counts, mode = node.known_ints(3), node.attr("mode", "bilinear")
+    if rank(x) != 4 or rank(boxes) != 2 or shape(boxes)[1] != 4 or 0 in shape(x):
+        raise ModelError(f"expected images and boxes of 4 numbers, found {x.type}, {boxes.type}")
+    if counts is None or len(counts) != 2 or min(counts) < 1:
+        raise ModelError(f"expected 2 sizes from 1 in crop_size, found {counts}")
+    if mode not in ("bilinear", "nearest"):
+        raise Unsupported(f"mode={mode!r}")
+    expect_range(node, 2, [0], [shape(x)[0] - 1])
+    c, regions, taps, inside = Coordinates(build), shape(boxes)[0], [], []
+    for d, (size, count) in enumerate(zip(shape(x)[2:], counts, strict=True)):
+        points = _from_edge_to_edge(build, boxes, d, size, count)
+        own = [regions, count, 1] if d == 0 else [regions, 1, count]
+        points = build.broadcast(build.reshape(points, own), [regions, *counts])
+        points = build.reshape(points, [regions, counts[0] * counts[1], 1])
+        inside.append(c.inside(points, 0.0, size - 1.0))
+        if mode == "nearest":
+            places = c.clamped(c.floor(c.add(points, 0.5)), 0.0, size - 1.0)
+            taps.append(Taps(places, build.splat_like(1.0, places)))
+        else:
+            taps.append(linear_taps(build, points, size))
+    found = sampled(build, x, build.cast(images, i32), taps)
+    counted = build.reshape(build.op(AndOp, *inside), [regions, 1, shape(found)[2]])
+    outside = build.splat_like(node.attr("extrapolation_value", 0.0), found)
+    found = c.chosen(build.broadcast(counted, shape(found)), found, outside)
+    return build.reshape(found, [regions, shape(x)[1], *counts])
+
+
+def _from_edge_to_edge(
+    build: GraphBuilder, boxes: SSAValue, d: int, size: int, count: int
+) -> SSAValue:
+    """
+    Returns the coordinates [R, count] along dimension `d` of points of boxes, whose edges are 0 to
+    1 from edge to edge of an image; a single point is in the middle.
+    """
+    c = Coordinates(build)
+    start, end = (build.slice(boxes, [0, d + k], [shape(boxes)[0], 1]) for k in (0, 2))
+    start, end = (c.mul(edge, size - 1.0) for edge in (start, end))
+    if count == 1:
+        return c.mul(c.add(start, end), 0.5)
+    step = c.mul(c.sub(end, start), 1 / (count - 1))
+    steps = c.numbers(np.arange(count), step)
+    return c.add(c.mul(step, build.reshape(steps, [1, count])), start)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from math import prod
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
+from ....glow_dialects.glow.shape import GatherOp
 from ....wording import counted
 from ..builder import rank, shape
-from ..node import OnnxNode, converter, normal_axes
+from ..node import CONTRIB, OnnxNode, converter, normal_axes, normal_axis
 
 
 @converter("Reshape")
@@ -75,6 +77,31 @@ def unsqueeze(node: OnnxNode) -> SSAValue:
     for axis in added:
         target.insert(axis, 1)
     return node.build.reshape(x, target)
+
+
+@converter("ExpandDims", domain=CONTRIB)
+def expand_dims(node: OnnxNode) -> SSAValue:
+    """Converts a new dimension of one element, before the one that an input names."""
+    x, axis = node.input(0), node.known_number(1)
+    place = normal_axis(int(axis), rank(x) + 1)
+    return node.build.reshape(x, [*shape(x)[:place], 1, *shape(x)[place:]])
+
+
+@converter("UnfoldTensor", domain=CONTRIB)
+def unfold(node: OnnxNode) -> SSAValue:
+    """Converts the windows along a dimension, whose elements become the last dimension."""
+    build, x, count, step = node.build, node.input(0), node.attr("size", 0), node.attr("step", 1)
+    axis = normal_axis(node.attr("dim", -1), rank(x))
+    if not 1 <= count <= shape(x)[axis] or step < 1:
+        raise ModelError(
+            f"expected windows of 1 to {shape(x)[axis]} elements and a step from 1, "
+            f"found size={count} and step={step}"
+        )
+    starts = np.arange(0, shape(x)[axis] - count + 1, step)
+    places = build.constant(starts[:, None] + np.arange(count))
+    found = build.op(GatherOp, x, places, axis=axis)
+    others = [d for d in range(rank(found)) if d != axis + 1]
+    return build.transpose(found, [*others, axis + 1])
 
 
 @converter("Transpose")

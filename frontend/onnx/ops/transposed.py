@@ -10,13 +10,24 @@ from ....errors import ModelError
 from ....glow_dialects.glow.transposed import TransposedConvolutionOp, transposed_extent
 from ....wording import counted
 from ..builder import element, rank, shape
-from ..node import OnnxNode, converter
+from ..node import CONTRIB, OnnxNode, converter
 from .windows import spatial_rank, window_lists, window_pads
 
 
 @converter("ConvTranspose")
 def conv_transpose(node: OnnxNode) -> SSAValue:
-    x, w, b = node.input(0), node.input(1), node.optional(2)
+    return _transposed(node, node.optional(2))
+
+
+@converter("ConvTransposeWithDynamicPads", domain=CONTRIB)
+def conv_transpose_with_pads(node: OnnxNode) -> SSAValue:
+    """Converts the same with the padding as an input, which is constant."""
+    return _transposed(node, node.optional(3), node.known_ints(2))
+
+
+def _transposed(node: OnnxNode, b: SSAValue | None, given: Sequence[int] | None = None) -> SSAValue:
+    """Returns the transposed convolution of the first inputs with a bias and, if given, padding."""
+    x, w = node.input(0), node.input(1)
     n = spatial_rank(rank(x))
     if rank(w) != rank(x):
         raise ModelError(f"expected a filter of rank {rank(x)}, found {w.type}")
@@ -27,15 +38,16 @@ def conv_transpose(node: OnnxNode) -> SSAValue:
     added = node.ints("output_padding") or [0] * n
     if len(added) != n or min(added) < 0:
         raise ModelError(f"expected {counted(n, 'value')} from 0 in output_padding, found {added}")
-    group = node.attr("group")
+    group = node.attr("group", 1)
     outputs = shape(w)[1] * group
     if b is None:
         b = node.build.splat(0, element(x), [outputs])
     geometry = zip(shape(x)[2:], kernel, strides, dilations, added, strict=True)
     reached = [transposed_extent(*g) + more for *g, more in geometry]
-    pads, missing = _pads(
-        node, reached, [s * t for s, t in zip(shape(x)[2:], strides, strict=True)]
-    )
+    same = [s * t for s, t in zip(shape(x)[2:], strides, strict=True)]
+    pads, missing = _pads(node, reached, same) if given is None else (list(given), [0] * n)
+    if len(pads) != 2 * n or min(pads) < 0:
+        raise ModelError(f"expected {2 * n} values from 0 in pads, found {pads}")
     return node.build.op(
         TransposedConvolutionOp,
         x,
