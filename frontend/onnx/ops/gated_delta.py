@@ -61,7 +61,8 @@ def gated_delta_net(node: OnnxNode) -> list[SSAValue]:
     )
     assert node.standard is not None
     found, last = node.standard(proto, inputs, _OPSET)
-    assert found is not None and last is not None
+    assert found is not None
+    assert last is not None
     result = build.reshape(found, [*outer, heads, columns])
     return [result, build.transpose(last, [0, 1, 3, 2])]
 

@@ -105,7 +105,8 @@ def product_of_codes(node: OnnxNode) -> SSAValue:
         )
     count = rows * columns
     words, largest = node.known(1), node.known(2)
-    assert words is not None and largest is not None
+    assert words is not None
+    assert largest is not None
     if words.size != (count + 1) // 2 or largest.size != -(-count // block):
         raise ModelError(
             f"expected {rows}x{columns} codes and magnitudes of blocks of {block}, "

@@ -15,7 +15,6 @@ from onnx import defs, helper
 
 from .onnxruntime_cases import Case, check_known, floats
 
-
 # operators that ONNX has adopted
 
 
