@@ -51,6 +51,7 @@ from . import (  # noqa: F401
     selection,
     sequences,
     shape,
+    sparse_attention,
     training,
     transposed,
     unique,

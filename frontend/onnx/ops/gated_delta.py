@@ -79,11 +79,11 @@ def _separate(
     if of_keys < width or of_keys % width or 2 * of_keys + heads * columns != total:
         raise ModelError(f"expected queries, keys and values for {heads} heads, found {q.type}")
     zeros = [0] * len(outer)
-    parts = (
+    q, k, v = (
         build.slice(q, [*zeros, start], [*outer, count])
         for start, count in ((0, of_keys), (of_keys, of_keys), (2 * of_keys, heads * columns))
     )
-    return outer, *parts
+    return outer, q, k, v
 
 
 def _of_heads(node: OnnxNode, x: SSAValue, sizes: list[int], heads: int) -> SSAValue:

@@ -156,7 +156,7 @@ def grouped_attention(node: OnnxNode) -> list[SSAValue]:
     """
     _check(node)
     build = node.build
-    q, k, v = _projections(node)
+    q, k, v = projections(node)
     images, rows = shape(q)[:2]
     total = node.known_number(6)
     if total is None or total < rows:
@@ -168,7 +168,7 @@ def grouped_attention(node: OnnxNode) -> list[SSAValue]:
         cos, sin = (build.op(GatherOp, node.input(i), places, axis=0) for i in (7, 8))
         interleaved = bool(node.attr("rotary_interleaved", 0))
         q, k = (rotated(build, x, cos, sin, interleaved) for x in (q, k))
-    keys, values = (_cached(node, new, i, before, total) for new, i in ((k, 3), (v, 4)))
+    keys, values = (cached(node, new, i, before, total) for new, i in ((k, 3), (v, 4)))
     k, v = (first_positions(build, x, total) for x in (keys, values))
     bias = node.optional(10)
     if bias is not None:
@@ -195,7 +195,7 @@ def _check(node: OnnxNode) -> None:
             raise Unsupported(f"{name}={node.attr(name)}")
 
 
-def _projections(node: OnnxNode) -> list[SSAValue]:
+def projections(node: OnnxNode) -> list[SSAValue]:
     """Returns queries, keys and values, which may come as one tensor."""
     build, heads, groups = node.build, node.attr("num_heads"), node.attr("kv_num_heads")
     x, k, v = node.input(0), node.optional(1), node.optional(2)
@@ -241,7 +241,7 @@ def _positions(node: OnnxNode, before: SSAValue, images: int, rows: int) -> SSAV
     return build.elementwise(AddOp, build.reshape(before, [images, 1]), steps)
 
 
-def _cached(node: OnnxNode, new: SSAValue, index: int, before: SSAValue, total: int) -> SSAValue:
+def cached(node: OnnxNode, new: SSAValue, index: int, before: SSAValue, total: int) -> SSAValue:
     """Returns the cache [images, heads, positions, width] with the new keys or values."""
     build, old = node.build, node.optional(index)
     images, rows, groups, width = shape(new)

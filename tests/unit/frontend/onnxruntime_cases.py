@@ -74,12 +74,17 @@ def _computed_by_onnxruntime() -> set[str]:
     return {k.op_name for k in kernels if k.domain == CONTRIB and "CPU" in k.provider}
 
 
-def check_known(*cases: Case, tolerance: float = 1e-5) -> None:
-    """Checks the cases whose operators the installed onnxruntime has; skips if it has none."""
+def expect_known(*cases: Case) -> list[Case]:
+    """Returns the cases whose operators the installed onnxruntime has; skips if it has none."""
     known = [case for case in cases if case.operator in _computed_by_onnxruntime()]
     if not known:
         pytest.skip(f"this onnxruntime has no {cases[0].operator}")
-    for case in known:
+    return known
+
+
+def check_known(*cases: Case, tolerance: float = 1e-5) -> None:
+    """Checks the cases whose operators the installed onnxruntime has; skips if it has none."""
+    for case in expect_known(*cases):
         check(case, "cpu", tolerance)
 
 
