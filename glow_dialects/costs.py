@@ -26,6 +26,11 @@ def prefetched_bytes(machine: MachineDescription, timings: Timings = TIMINGS) ->
     return int(machine.l2_bytes * timings.prefetched_l2_share)
 
 
+def cached_bytes(machine: MachineDescription, timings: Timings = TIMINGS) -> int:
+    """Returns the bytes above which arrays come from memory: others share the last cache."""
+    return int(machine.l3_bytes * timings.cached_l3_share)
+
+
 # vectors
 
 

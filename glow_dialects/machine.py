@@ -23,7 +23,7 @@ _POINTS = 6
 The points of a register tile beyond which wider tiles, which load less for each product, pay off.
 """
 _LEAST = {"vector_registers": 4, "l1_bytes": 1, "l2_bytes": 1, "l3_bytes": 1}
-_OUTSIDE_KERNELS = frozenset({"has_bf16_dot", "l3_bytes"})
+_OUTSIDE_KERNELS = frozenset({"has_bf16_dot"})
 """The facts that no kernel's code depends on, beyond the types of its operands."""
 
 

@@ -11,7 +11,7 @@ This rule was measured.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import inf, prod
 
@@ -31,6 +31,7 @@ from ....glow_dialects.timings import TIMINGS
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
 from .blocking import lines_compete
+from .loop_order import far_array_outside
 from .streams import spread
 from .windows import Window, window_of
 
@@ -215,6 +216,7 @@ class CostModel:
             rows=rows,
             row_lanes=row_lanes,
         )
+        schedule = replace(schedule, order=far_array_outside(nest, schedule, self.machine))
         return spread(nest, schedule, self.machine)
 
     def candidates(self) -> Iterator[Candidate]:

@@ -63,9 +63,9 @@ def test_a_module_that_does_not_say_it_has_the_default():
         ({"has_bf16_tiles": True}, True),
         ({"l1_bytes": 48 << 10}, True),
         ({"l2_bytes": 2 << 20}, True),
+        ({"l3_bytes": 1 << 30}, True),
         # the types of operands say it
         ({"has_bf16_dot": True}, False),
-        ({"l3_bytes": 1 << 30}, False),
     ],
 )
 def test_what_kernels_are_known_by(change: dict, counts: bool):
