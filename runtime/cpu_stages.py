@@ -109,7 +109,7 @@ class CpuStages:
             "glow-fold-constants{keep-quantized=true},canonicalize,cse,glow-fuse-operators,"
             f"{integers},glow-fold-batch-norm,glow-merge-branches,glow-fold-batch-norm,"
             "glow-simplify-shapes,glow-fuse-attention,glow-widen-products,"
-            f"glow-sink-transposes,{_CLEAN}",
+            f"glow-sink-transposes,{_CLEAN},glow-fold-batch-norm",
         )
         passes = self._options.quantizing
         if not passes:
