@@ -104,6 +104,8 @@ class _Region:
 
     def move(self) -> None:
         """Moves the values by which the fewest elements are transposed, if that saves any."""
+        if not self.moves:
+            return
         graph = CutGraph[_Label](_MOVED, _AS_IS)
         now = self._add_savings(graph)
         for value in self.values:
