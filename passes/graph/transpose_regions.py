@@ -121,7 +121,7 @@ class _Region:
 
     def _add_savings(self, graph: CutGraph[_Label]) -> int:
         """Adds the costs of transposes that vanish next to moved values; returns their sum."""
-        saved = [op.result for op in self.transposes]
+        saved: list[SSAValue] = [op.result for op in self.transposes]
         for value in self.values:
             for use in value.uses:
                 if isinstance(use.operation, TransposeOp) and self._cancels(use.operation):
