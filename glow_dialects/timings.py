@@ -45,10 +45,7 @@ class Timings:
     resident_l2_share: float = 0.8
     """Part of the second cache that blocks and filters may fill that are to stay there."""
     cached_l3_share: float = 1 / 4
-    """
-    The part of the last cache above which an array is read from memory. On a Zen 4 with neighbours,
-    weights of a quarter of it were as fast in either order of loops.
-    """
+    """The part of the last cache, which cores share, above which an array comes from memory."""
     filters_l2_share: float = 1 / 2
     """The part of the L2 cache in which filters stay from one Winograd block to the next."""
     chunk_l1_share: float = 0.7

@@ -55,7 +55,7 @@ def reorder_regions(module: ModuleOp) -> None:
 
 @dataclass(frozen=True)
 class _Move:
-    """How a node computes its result before a transpose."""
+    """The change of a node that computes its result before a transpose."""
 
     operands: Sequence[int]
     """The numbers of the operands that it reads before a transpose, too."""
