@@ -71,6 +71,8 @@ class _Region:
         self.transposes: list[TransposeOp] = []
         self.moves: dict[Node, _Move] = {}
         """The nodes that can compute moved results."""
+        self.readers: set[Operation] = set()
+        """The nodes that have the same result of a moved operand."""
         for op in block.ops:
             if isinstance(op, TransposeOp):
                 self._add_transpose(op)
@@ -87,7 +89,7 @@ class _Region:
             self.values.add(op.result)
 
     def _move_of(self, node: Node) -> _Move | None:
-        read = self._read(node)
+        read = [i for i, o in enumerate(node.operands) if o in self.values]
         if not read:
             return None
         if (alike := moved_properties(node, self.p)) is not None:
@@ -96,11 +98,9 @@ class _Region:
             for properties, order in reorderings(node, {read[0]: self.p}):
                 if order == self.p:
                     return _Move(read, properties)
+                if is_identity(order):
+                    self.readers.add(node)
         return None
-
-    def _read(self, node: Operation) -> Sequence[int]:
-        """Returns the numbers of the operands of a node that could be moved."""
-        return [i for i, o in enumerate(node.operands) if o in self.values]
 
     def move(self) -> None:
         """Moves the values by which the fewest elements are transposed, if that saves any."""
@@ -142,15 +142,8 @@ class _Region:
             if isinstance(user, Node) and user in self.moves:
                 graph.add(as_is, user.results[0], _NEVER)
                 graph.add(user.results[0], moved, _NEVER)
-            elif not isinstance(user, TransposeOp) and not self._reads_moved(user):
+            elif not isinstance(user, TransposeOp) and user not in self.readers:
                 graph.add(as_is, _AS_IS, _NEVER)
-
-    def _reads_moved(self, user: Operation) -> bool:
-        """Returns whether a node has the same result of its moved operand."""
-        read = self._read(user)
-        if len(read) != 1 or not isinstance(user, Structured) or not can_reorder(type(user)):
-            return False
-        return any(is_identity(order) for _, order in reorderings(user, {read[0]: self.p}))
 
     def _others(self, node: Node, move: _Move) -> Iterator[SSAValue]:
         """Yields the operands that are transposed if a node is moved, and only then."""

@@ -10,24 +10,23 @@ from __future__ import annotations
 from ....glow_dialects.costs import cached_bytes
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
-from ....glow_dialects.glow_nest.schedule import Reduce
 from ....glow_dialects.machine import MachineDescription
 
 
-def far_array_outside(nest: Nest, schedule: Reduce, machine: MachineDescription) -> tuple[Dim, ...]:
+def far_array_outside(nest: Nest, machine: MachineDescription) -> tuple[Dim, ...]:
     """
     Returns the parallel loops of a reduction. Those of an array that comes from memory are outside
     those of an array that stays in a cache; others have the order of the nest.
     """
     reads = nest.reduced_reads
     if nest.range is not None or nest.is_limited or len(reads) != 2:
-        return schedule.order
+        return nest.parallel
     stays = [nest.touched_bytes(a) <= cached_bytes(machine) for a in reads]
     if stays[0] == stays[1]:
-        return schedule.order
+        return nest.parallel
     near, far = reads if stays[0] else reversed(reads)
-    inside = [d for d in schedule.order if _depends(near, d) and not _depends(far, d)]
-    return (*(d for d in schedule.order if d not in inside), *inside)
+    inside = [d for d in nest.parallel if _depends(near, d) and not _depends(far, d)]
+    return (*(d for d in nest.parallel if d not in inside), *inside)
 
 
 def _depends(access: Access, dim: Dim) -> bool:

@@ -11,7 +11,7 @@ This rule was measured.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
 
@@ -207,7 +207,7 @@ class CostModel:
         nest, (rows, row_lanes) = self.nest, self.rows(best)
         window = self._window(best.vector)
         schedule = Reduce(
-            order=nest.parallel,
+            order=far_array_outside(nest, self.machine),
             reduced=tuple(sorted(nest.reduced, key=lambda d: d is best.vector)),
             vector=best.vector,
             lanes=best.lanes,
@@ -216,7 +216,6 @@ class CostModel:
             rows=rows,
             row_lanes=row_lanes,
         )
-        schedule = replace(schedule, order=far_array_outside(nest, schedule, self.machine))
         return spread(nest, schedule, self.machine)
 
     def candidates(self) -> Iterator[Candidate]:
