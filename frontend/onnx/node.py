@@ -230,6 +230,12 @@ class OnnxNode:
             if self.attr(name, 0):
                 raise Unsupported(f"{name}={self.attr(name)}")
 
+    def refuse_input(self, **indices: int) -> None:
+        """Raises Unsupported if one of these optional inputs, which have names, is given."""
+        for name, index in indices.items():
+            if self.optional(index) is not None:
+                raise Unsupported(f"input {name}")
+
     def refuse_output(self, *indices: int) -> None:
         """Raises Unsupported if one of these optional outputs is wanted."""
         for index in indices:

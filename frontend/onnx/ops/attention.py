@@ -234,9 +234,7 @@ def _part_of_past(build: GraphBuilder, past: SSAValue, index: int) -> SSAValue:
 def multi_head_attention(node: OnnxNode) -> list[SSAValue]:
     """Converts attention of projected queries, keys and values."""
     node.refuse_output(3)
-    for index, what in ((8, "past_sequence_length"), (9, "cache_indirection")):
-        if node.optional(index) is not None:
-            raise Unsupported(f"input {what}")
+    node.refuse_input(past_sequence_length=8, cache_indirection=9)
     return of_separate(node, bias=3, mask=4, added=5, past=6)
 
 

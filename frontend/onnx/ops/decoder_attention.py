@@ -29,9 +29,7 @@ def attention_of_new_position(node: OnnxNode) -> list[SSAValue]:
     """Converts attention with a cache that grows, with one that has room, or with none."""
     node.refuse_attribute("output_qk")
     node.refuse_output(3)
-    for index, what in ((8, "beam_width"), (9, "cache_indirection")):
-        if node.optional(index) is not None:
-            raise Unsupported(f"input {what}")
+    node.refuse_input(beam_width=8, cache_indirection=9)
     if rank(node.input(0)) != 3 or shape(node.input(0))[1] != 1:
         raise ModelError(f"expected one row of each image, found {node.input(0).type}")
     if node.optional(1) is None:

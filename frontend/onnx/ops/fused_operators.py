@@ -108,8 +108,7 @@ def biased_sum(node: OnnxNode) -> SSAValue:
 @converter("GatedAdd", domain=CONTRIB)
 def gated_sum(node: OnnxNode) -> SSAValue:
     """Converts the sum of a tensor and another one times a gate of each row."""
-    if node.optional(3) is not None:
-        raise Unsupported("input gate_weight")
+    node.refuse_input(gate_weight=3)
     build = node.build
     return build.op(AddOp, node.input(0), build.elementwise(MulOp, node.input(1), node.input(2)))
 

@@ -165,9 +165,7 @@ def grouped_attention(node: OnnxNode) -> list[SSAValue]:
     q, k = _normalised(node, q, k)
     if node.attr("do_rotary", 0):
         places = _positions(node, before, images, rows)
-        cos, sin = (build.op(GatherOp, node.input(i), places, axis=0) for i in (7, 8))
-        interleaved = bool(node.attr("rotary_interleaved", 0))
-        q, k = (rotated(build, x, cos, sin, interleaved) for x in (q, k))
+        q, k = (rotated_at(node, x, places, 7) for x in (q, k))
     keys, values = (cached(node, new, i, before, total) for new, i in ((k, 3), (v, 4)))
     k, v = (first_positions(build, x, total) for x in (keys, values))
     bias = node.optional(10)
@@ -186,10 +184,7 @@ def grouped_attention(node: OnnxNode) -> list[SSAValue]:
 def _check(node: OnnxNode) -> None:
     """Raises Unsupported for quantized caches and caches of a window."""
     node.refuse_output(3)
-    inputs = {12: "k_scale", 13: "v_scale", 16: "query_seqlens"}
-    found = [name for index, name in inputs.items() if node.optional(index) is not None]
-    if found:
-        raise Unsupported(f"input {found[0]}")
+    node.refuse_input(k_scale=12, v_scale=13, query_seqlens=16)
     for name in ("sliding_window_cache", "qk_output"):
         if node.attr(name, 0):
             raise Unsupported(f"{name}={node.attr(name)}")
@@ -237,8 +232,22 @@ def _positions(node: OnnxNode, before: SSAValue, images: int, rows: int) -> SSAV
     if given is not None:
         expect_along(node, 9, shape(node.input(7))[0])
         return build.cast(given, i64)
+    return positions_after(build, before, images, rows)
+
+
+def positions_after(build: GraphBuilder, before: SSAValue, images: int, rows: int) -> SSAValue:
+    """Returns the positions [images, rows] of rows behind those that each image has before."""
     steps = build.constant(np.arange(rows, dtype=np.int64))
     return build.elementwise(AddOp, build.reshape(before, [images, 1]), steps)
+
+
+def rotated_at(node: OnnxNode, x: SSAValue, places: SSAValue, tables: int) -> SSAValue:
+    """
+    Returns queries or keys with the rotary embedding of their positions, of which two inputs are
+    tables of cosines and sines; `tables` is the number of the first.
+    """
+    cos, sin = (node.build.op(GatherOp, node.input(tables + i), places, axis=0) for i in (0, 1))
+    return rotated(node.build, x, cos, sin, bool(node.attr("rotary_interleaved", 0)))
 
 
 def cached(node: OnnxNode, new: SSAValue, index: int, before: SSAValue, total: int) -> SSAValue:

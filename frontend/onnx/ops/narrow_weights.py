@@ -37,8 +37,8 @@ def matmul(node: OnnxNode) -> SSAValue:
     if not columns or not inner or not block or block * bits % 8:
         raise ModelError(f"expected N, K and block_size, found {columns}, {inner} and {block}")
     blocks = -(-inner // block)
-    weights = _shaped(node, 1, [columns, blocks, block * bits // 8])
-    scales = _shaped(node, 2, [columns, blocks])
+    weights = shaped(node, 1, [columns, blocks, block * bits // 8])
+    scales = shaped(node, 2, [columns, blocks])
     zeros = _zero_points(node, columns, blocks, bits)
     operands = (node.input(0), weights, scales, zeros)
     level = node.attr("accuracy_level", 0)
@@ -50,7 +50,7 @@ def matmul(node: OnnxNode) -> SSAValue:
     return result if bias is None else build.elementwise(AddOp, result, bias)
 
 
-def _shaped(node: OnnxNode, index: int, shape: list[int]) -> SSAValue:
+def shaped(node: OnnxNode, index: int, shape: list[int]) -> SSAValue:
     """Returns an input that has these dimensions, or one for all of them."""
     value = node.input(index)
     if size(value) != np.prod(shape):
@@ -65,14 +65,19 @@ def _zero_points(node: OnnxNode, columns: int, blocks: int, bits: int) -> SSAVal
     if value is None:
         return node.build.splat(2 ** (bits - 1), BYTE, [1, 1])
     if is_float(element(value)):
-        return _shaped(node, 3, [columns, blocks])
-    packed = node.known(3)
+        return shaped(node, 3, [columns, blocks])
+    return node.build.constant(known_zero_points(node, 3, columns, blocks, bits))
+
+
+def known_zero_points(node: OnnxNode, index: int, rows: int, count: int, bits: int) -> np.ndarray:
+    """Returns an input of `count` zero points in each row, packed into bytes, as [rows, count]."""
+    packed = node.known(index)
     assert packed is not None
-    row = -(-blocks * bits // 8)
-    if packed.size != columns * row:
-        raise ModelError(f"expected zero points of {columns}x{row} bytes, found {value.type}")
-    numbers = unpacked(packed.reshape(columns, row), bits)[:, :blocks]
-    return node.build.constant(np.ascontiguousarray(numbers))
+    wide = -(-count * bits // 8)
+    if packed.size != rows * wide:
+        found = node.input(index).type
+        raise ModelError(f"expected zero points of {rows}x{wide} bytes, found {found}")
+    return np.ascontiguousarray(unpacked(packed.reshape(rows, wide), bits)[:, :count])
 
 
 _FP4 = np.array([0, 0.0625, 8, 12, 4, 6, 2, 3]) / 12

@@ -7,30 +7,20 @@ Weights stay packed in memory: each product reads the numbers of the experts tha
 
 from __future__ import annotations
 
-import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.narrow_weights import BYTE, unpacked_terms
 from ....glow_dialects.glow.normalization import SoftmaxOp
-from ....semantics.narrow_weights import unpacked
-from ..builder import element, rank, shape, size
+from ..builder import element, rank, shape
 from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
 from .experts import Layer, Layers, mixture, with_bias_of_expert
+from .narrow_weights import known_zero_points, shaped
 
 _EXPERT = "clamp(expert[b], 0, size(scales, 0) - 1)"
 _ROUTER_WEIGHTS = 14
-_BEHIND = {
-    15: "fc1_global_scale",
-    16: "fc2_global_scale",
-    17: "fc1_act_scale",
-    18: "fc2_act_scale",
-    19: "fc1_act_block_scale",
-    20: "fc2_act_block_scale",
-}
-"""The inputs of floating-point formats and of quantized activations."""
 
 
 @converter("QMoE", domain=CONTRIB)
@@ -44,9 +34,15 @@ def quantized_mixture_of_experts(node: OnnxNode) -> SSAValue:
         raise Unsupported(f"quant_type {kind!r}")
     if node.attr("weights_prepacked", -1) == 1:
         raise Unsupported("weights_prepacked=1, weights in the layout of a device")
-    found = [name for index, name in _BEHIND.items() if node.optional(index) is not None]
-    if found:
-        raise Unsupported(f"input {found[0]}")
+    # those of floating-point formats and of quantized activations
+    node.refuse_input(
+        fc1_global_scale=15,
+        fc2_global_scale=16,
+        fc1_act_scale=17,
+        fc2_act_scale=18,
+        fc1_act_block_scale=19,
+        fc2_act_block_scale=20,
+    )
     third = None if node.optional(8) is None else _layer(node, 3)
     layers = Layers(shape(node.input(2))[0], _layer(node, 1), _layer(node, 2), third)
     scores, shares = node.input(1), node.optional(_ROUTER_WEIGHTS)
@@ -87,7 +83,7 @@ def _layer(node: OnnxNode, number: int) -> Layer:
         )
         y = build.formula(
             f"y[b, r, o] = sum(n, c) f32(scales[{_EXPERT}, o, n]) * ({terms})",
-            _scales(node, weights + 1, blocks),
+            shaped(node, weights + 1, blocks),
             expert,
             x,
             build.reshape(words, [*blocks, block // per]),
@@ -100,29 +96,15 @@ def _layer(node: OnnxNode, number: int) -> Layer:
     return layer
 
 
-def _scales(node: OnnxNode, index: int, blocks: list[int]) -> SSAValue:
-    """Returns the scales of all blocks [experts, outputs, blocks of a row]."""
-    scales = node.input(index)
-    if size(scales) != np.prod(blocks):
-        wanted = "x".join(map(str, blocks))
-        raise ModelError(f"expected {wanted} scales, found {scales.type}")
-    return node.build.reshape(scales, blocks)
-
-
 def _zero_points(node: OnnxNode, number: int, bits: int, blocks: list[int]) -> SSAValue | None:
     """
     Returns the zero points of all blocks [experts, outputs, blocks of a row] as bytes, or None.
     They are packed along rows, or along outputs if a row is one block.
     """
-    packed = node.known(10 + number)
-    if packed is None:
+    index = 10 + number
+    if node.optional(index) is None:
         return None
     experts, outputs, count = blocks
     rows, numbers = (experts * outputs, count) if node.attr("block_size", 0) else (experts, outputs)
-    wide = -(-numbers * bits // 8)
-    if packed.size != rows * wide:
-        raise ModelError(
-            f"expected zero points of {rows}x{wide} bytes, found {node.input(10 + number).type}"
-        )
-    codes = unpacked(packed.reshape(rows, wide), bits)[:, :numbers]
-    return node.build.constant(np.ascontiguousarray(codes).reshape(blocks))
+    codes = known_zero_points(node, index, rows, numbers, bits)
+    return node.build.constant(codes.reshape(blocks))

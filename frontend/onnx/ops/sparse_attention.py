@@ -13,11 +13,10 @@ from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.arithmetic import AddOp
-from ....glow_dialects.glow.shape import GatherOp
 from ..builder import shape
 from ..node import CONTRIB, OnnxNode, converter
 from .attention import LOWEST, attended, scale_of
-from .grouped_attention import cached, first_positions, projections, rotated
+from .grouped_attention import cached, first_positions, positions_after, projections, rotated_at
 
 
 @converter("SparseAttention", domain=CONTRIB)
@@ -33,13 +32,10 @@ def sparse_attention(node: OnnxNode) -> list[SSAValue]:
     if total is None or total < rows:
         raise ModelError(f"expected a total length of at least {rows}, found {total}")
     lengths = build.cast(build.reshape(node.input(8), [images]), i64)
-    before = build.op(AddOp, lengths, build.splat_like(-rows, lengths))
+    before = build.with_number(AddOp, lengths, -rows)
     if node.attr("do_rotary", 0):
-        steps = build.constant(np.arange(rows, dtype=np.int64))
-        places = build.elementwise(AddOp, build.reshape(before, [images, 1]), steps)
-        cos, sin = (build.op(GatherOp, node.input(i), places, axis=0) for i in (9, 10))
-        interleaved = bool(node.attr("rotary_interleaved", 0))
-        q, k = (rotated(build, x, cos, sin, interleaved) for x in (q, k))
+        places = positions_after(build, before, images, rows)
+        q, k = (rotated_at(node, x, places, 9) for x in (q, k))
     keys, values = (cached(node, new, i, before, total) for new, i in ((k, 3), (v, 4)))
     k, v = (first_positions(build, x, total) for x in (keys, values))
     mask = _mask(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import glow
@@ -100,7 +101,7 @@ def test_widths_of_layers_differ(rng: np.random.Generator) -> None:
     wide = unpacked(case.weights["w2"], 4) - 8 + 128
     weights = {**case.weights, "w2": wide.astype(np.uint8)}
     given = {**case.attributes, "fc2_expert_weight_bits": 8}
-    other = Case("QMoE", case.inputs, weights, order=case.order, attributes=given)
+    other = replace(case, weights=weights, attributes=given)
     (found,) = glow.compile(other.model(), cache=False).run(None, dict(case.inputs))
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
 
@@ -127,9 +128,7 @@ def test_narrow_experts_that_are_refused(
     given: dict[str, Any], error: type[Exception], message: str, rng: np.random.Generator
 ) -> None:
     case = _experts(rng, 3, (8, 6, 4), 4)
-    model = Case(
-        "QMoE", case.inputs, case.weights, case.order, attributes={**case.attributes, **given}
-    ).model()
+    model = replace(case, attributes={**case.attributes, **given}).model()
     with pytest.raises(error, match=message):
         glow.compile(model, backend="interpreter")
 
@@ -218,7 +217,7 @@ def test_product_with_codes_as_they_are(rng: np.random.Generator) -> None:
     x = case.inputs["x"]
     (found,) = glow.compile(case.model(), cache=False).run(None, {"x": x})
     unit = {"x": np.eye(40, dtype=np.float32)}
-    other = Case("MatMulBnb4", unit, case.weights, attributes={**case.attributes, "transB": 1})
+    other = replace(case, inputs=unit, attributes={**case.attributes, "transB": 1})
     (matrix,) = glow.compile(other.model(), cache=False).run(None, unit)
     np.testing.assert_allclose(found, x @ matrix.T, rtol=0, atol=1e-5)
 
@@ -234,7 +233,6 @@ def test_products_with_codes_that_are_refused(
     given: dict[str, int], message: str, rng: np.random.Generator
 ) -> None:
     case = _product(rng, 0, 8, 32, 16, 1)
-    attributes = {**case.attributes, **given}
-    model = Case("MatMulBnb4", case.inputs, case.weights, attributes=attributes).model()
+    model = replace(case, attributes={**case.attributes, **given}).model()
     with pytest.raises(ModelError, match=message):
         glow.compile(model, backend="interpreter")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import glow
@@ -60,9 +61,7 @@ def _wanted(case: Case, image: int) -> list[np.ndarray]:
     """
     inputs = {n: a[image : image + 1] for n, a in case.inputs.items()}
     weights = {**case.weights, "t": inputs["n"].reshape(())}
-    case = Case(
-        case.operator, inputs, weights, case.order, case.outputs, attributes=case.attributes
-    )
+    case = replace(case, inputs=inputs, weights=weights)
     session = onnxruntime.InferenceSession(
         case.model().SerializeToString(), providers=["CPUExecutionProvider"]
     )
@@ -111,8 +110,6 @@ def test_masks_that_do_not_fit(rng: np.random.Generator) -> None:
         glow.compile(case.model(), backend="interpreter")
     case = _case(rng, 1, (50,))
     weights = {**case.weights, "c": case.weights["c"] + 3}
-    other = Case(
-        case.operator, case.inputs, weights, case.order, case.outputs, attributes=case.attributes
-    )
+    other = replace(case, weights=weights)
     with pytest.raises(ModelError, match="columns of 4 blocks"):
         glow.compile(other.model(), backend="interpreter")
