@@ -24,8 +24,11 @@ from .attention import repeated
 
 _OPSET = 27
 """The opset of ONNX that defines LinearAttention."""
-_LENGTH = "y[b, s, h, z] = sqrt(1.0e-12 + (sum(k) x[b, s, h, k] * x[b, s, h, k]))"
-"""The length of the rows of heads; onnxruntime adds this number to its square."""
+_LENGTH = "y[b, s, h, z] = sqrt(EPSILON + (sum(k) x[b, s, h, k] * x[b, s, h, k]))"
+"""The length of the rows of heads."""
+
+_KIMI = ("sigmoid", "kda")
+"""The names of the decays of Kimi Delta Attention (Kimi Team 2025), which have a lower bound."""
 
 
 @converter("GatedDeltaNet", domain=CONTRIB)
@@ -94,7 +97,10 @@ def _of_heads(node: OnnxNode, x: SSAValue, sizes: list[int], heads: int) -> SSAV
         raise ModelError(f"expected queries and keys for {heads} heads, found {x.type}")
     apart = build.reshape(x, [images, rows, groups, width])
     if node.attr("qk_l2_norm", 0):
-        length = build.formula(_LENGTH, apart, shape=[images, rows, groups, 1])
+        # onnxruntime adds more to the square of the length where decays are those of Kimi.
+        epsilon = "1.0e-6" if node.attr("gate_activation", "none") in _KIMI else "1.0e-12"
+        text = _LENGTH.replace("EPSILON", epsilon)
+        length = build.formula(text, apart, shape=[images, rows, groups, 1])
         apart = build.elementwise(DivOp, apart, length)
     return build.reshape(repeated(build, apart, heads), [images, rows, heads * width])
 
@@ -126,7 +132,7 @@ def _decay(node: OnnxNode, sizes: list[int]) -> SSAValue | None:
     if kind in ("softplus", "qwen"):
         falling = build.with_number(MulOp, build.op(SoftplusOp, biased), -1.0)
         decay = build.elementwise(MulOp, falling, rate)
-    elif kind in ("sigmoid", "kda"):
+    elif kind in _KIMI:
         share = build.op(SigmoidOp, build.elementwise(MulOp, biased, rate))
         decay = build.with_number(MulOp, share, node.attr("gate_lower_bound", -5.0))
     else:

@@ -146,7 +146,7 @@ _NORMAL = {"qk_l2_norm": 1, "beta_activation": "sigmoid"}
     ],
 )
 def test_gated_delta_rule(form: str, attributes: dict[str, Any], rng: np.random.Generator) -> None:
-    check_known(_delta(rng, form=form, **attributes), tolerance=3e-5)
+    check_known(_delta(rng, form=form, **attributes))
 
 
 @pytest.mark.parametrize(
