@@ -55,6 +55,7 @@ PASSES = {
     "glow-lower-nodes": _GRAPH + "lower_nodes:LowerNodesPass",
     "glow-assign-layouts": _GRAPH + "assign_layouts:AssignLayoutsPass",
     "glow-skip-padding": _GRAPH + "skip_padding:SkipPaddingPass",
+    "glow-use-lookup-tables": _GRAPH + "use_lookup_tables:UseLookupTablesPass",
     "glow-split-pooling": _GRAPH + "split_pooling:SplitPoolingPass",
     "glow-choose-convolutions": _GRAPH + "choose_convolutions:ChooseConvolutionsPass",
     "glow-pack-weights": _GRAPH + "pack_weights:PackWeightsPass",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .instruction_kinds import LOOKUP_RULES
 from .machine import MachineDescription
 from .timings import TIMINGS, Timings
 
@@ -54,6 +55,20 @@ def chosen_load(lanes: int, timings: Timings = TIMINGS) -> float:
     """
     gathered = 1.0 if lanes == 1 else timings.gathered_lane * lanes
     return gathered + timings.chosen_index
+
+
+def looked_up_byte(machine: MachineDescription, timings: Timings = TIMINGS) -> float:
+    """Returns operations for each byte that another byte names in a table, in a nest of its own."""
+    lanes = machine.lanes(8)
+    kind = machine.byte_lookup(lanes)
+    if kind is None:
+        return chosen_load(1, timings) + 2
+    return (LOOKUP_RULES[kind].operations + 2) / lanes + timings.byte_through_memory
+
+
+def computed_element(weight: int, machine: MachineDescription) -> float:
+    """Returns operations for each element that a body of some weight computes in f32."""
+    return weight / machine.lanes(32)
 
 
 def elementwise(loads: float, stores: int, weight: int, lanes: int, size: int) -> float:

@@ -7,10 +7,11 @@ here imports xDSL, because a program that is restored from the cache needs a des
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from enum import StrEnum
 
-from .dot_kinds import BYTE_DOTS, UNSIGNED_LHS, DotKind
+from .instruction_kinds import BYTE_DOTS, LOOKUP_RULES, UNSIGNED_LHS, DotKind, LookupKind
 
 LINE_BYTES = 64
 """Bytes of a line of a cache, and of a row of a tile register."""
@@ -23,6 +24,11 @@ _POINTS = 6
 The points of a register tile beyond which wider tiles, which load less for each product, pay off.
 """
 _LEAST = {"vector_registers": 4, "l1_bytes": 1, "l2_bytes": 1, "l3_bytes": 1}
+KINDS: Mapping[str, tuple[type[StrEnum], Sequence[StrEnum]]] = {
+    "int8_dots": (DotKind, BYTE_DOTS),
+    "byte_lookups": (LookupKind, tuple(LookupKind)),
+}
+"""The facts that are lists of instructions, and those that each may have."""
 _OUTSIDE_KERNELS = frozenset({"has_bf16_dot"})
 """The facts that no kernel's code depends on, beyond the types of its operands."""
 
@@ -43,6 +49,8 @@ class MachineDescription:
     """Whether a multiplication and an addition are one instruction with one rounding."""
     int8_dots: tuple[DotKind, ...] = ()
     """Instructions that add products of four neighbouring bytes to lanes of i32."""
+    byte_lookups: tuple[LookupKind, ...] = ()
+    """Instructions that look up the bytes of a vector in a table, the fastest first."""
     has_bf16_dot: bool = False
     """Whether an instruction adds products of two neighbouring bf16 to lanes of f32."""
     has_int8_tiles: bool = False
@@ -64,12 +72,14 @@ class MachineDescription:
             if (found := getattr(self, name)) < least:
                 shown = name.replace("_", "-")
                 raise ValueError(f"expected {shown} of at least {least}, found {found}")
-        for kind in self.int8_dots:
-            if kind not in BYTE_DOTS:
-                known = ", ".join(BYTE_DOTS)
-                raise ValueError(f"expected int8-dots of {known}, found {str(kind)!r}")
-        # options of passes and text have names
-        object.__setattr__(self, "int8_dots", tuple(map(DotKind, self.int8_dots)))
+        for name, (of, known) in KINDS.items():
+            found = getattr(self, name)
+            for kind in found:
+                if kind not in known:
+                    shown, named = name.replace("_", "-"), ", ".join(known)
+                    raise ValueError(f"expected {shown} of {named}, found {str(kind)!r}")
+            # options of passes and text have names
+            object.__setattr__(self, name, tuple(map(of, found)))
 
     # the facts as a whole
 
@@ -101,7 +111,8 @@ class MachineDescription:
             for name, value in self.facts().items()
             if value is True and not getattr(other, name)
         ]
-        return lacking + [str(kind) for kind in self.int8_dots if kind not in other.int8_dots]
+        kinds = ((getattr(self, name), getattr(other, name)) for name in KINDS)
+        return lacking + [str(kind) for own, others in kinds for kind in own if kind not in others]
 
     # facts that follow from the others
 
@@ -111,6 +122,13 @@ class MachineDescription:
         ones; None if there is none.
         """
         return next((k for k in self.int8_dots if (k in UNSIGNED_LHS) == unsigned), None)
+
+    def byte_lookup(self, lanes: int) -> LookupKind | None:
+        """
+        Returns the fastest instruction that looks up so many bytes in a table; None if there is
+        none.
+        """
+        return next((k for k in self.byte_lookups if lanes in LOOKUP_RULES[k].lanes), None)
 
     def lanes(self, element_bits: int) -> int:
         """Returns how many elements of a width fit into a vector register; at least 1."""

@@ -80,6 +80,8 @@ class Timings:
     """Each lane of a vector whose elements indices in memory place."""
     chosen_index: float = 6.0
     """Loading a vector of indices, or one index, and keeping them within bounds."""
+    byte_through_memory: float = 0.25
+    """Writing a byte and reading it again in a nest of its own, rather than in a body."""
     stored_lane: float = 2.0
     """Each lane of a vector whose elements are stored one by one."""
     converted_load: float = 0.5

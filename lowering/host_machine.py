@@ -19,10 +19,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import llvmlite.binding as llvm
 
-from ..glow_dialects.dot_kinds import DotKind
+from ..glow_dialects.instruction_kinds import DotKind, LookupKind
 from ..glow_dialects.machine import MachineDescription
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -41,22 +42,35 @@ def describe(features: Mapping[str, bool]) -> MachineDescription:
             512,
             32,
             has_fma,
-            int8_dots=_dots(features, {"avx512vnni": DotKind.VPDPBUSD}),
+            int8_dots=_present(features, {"avx512vnni": DotKind.VPDPBUSD}),
+            byte_lookups=_present(
+                features, {"avx512vbmi": LookupKind.VPERMI2B, "ssse3": LookupKind.PSHUFB}
+            ),
             has_bf16_dot=bool(features.get("avx512bf16")),
             has_int8_tiles=bool(features.get("amx-tile") and features.get("amx-int8")),
             has_bf16_tiles=bool(features.get("amx-tile") and features.get("amx-bf16")),
         )
     if features.get("avx2"):
-        dots = _dots(features, {"avxvnni": DotKind.VPDPBUSD})
-        return MachineDescription(256, 16, has_fma, int8_dots=dots, l2_bytes=512 << 10)
+        return MachineDescription(
+            256,
+            16,
+            has_fma,
+            int8_dots=_present(features, {"avxvnni": DotKind.VPDPBUSD}),
+            byte_lookups=(LookupKind.PSHUFB,),
+            l2_bytes=512 << 10,
+        )
     if features.get("neon"):
-        dots = _dots(features, {"dotprod": DotKind.SDOT, "i8mm": DotKind.USDOT})
-        return MachineDescription(128, 32, True, int8_dots=dots)
-    return MachineDescription(128, 16, has_fma, l2_bytes=256 << 10)
+        dots = _present(features, {"dotprod": DotKind.SDOT, "i8mm": DotKind.USDOT})
+        return MachineDescription(128, 32, True, int8_dots=dots, byte_lookups=(LookupKind.TBL,))
+    lookups = _present(features, {"ssse3": LookupKind.PSHUFB})
+    return MachineDescription(128, 16, has_fma, byte_lookups=lookups, l2_bytes=256 << 10)
 
 
-def _dots(features: Mapping[str, bool], kinds: Mapping[str, DotKind]) -> tuple[DotKind, ...]:
-    """Returns the dot products whose features are present."""
+_Kind = TypeVar("_Kind", DotKind, LookupKind)
+
+
+def _present(features: Mapping[str, bool], kinds: Mapping[str, _Kind]) -> tuple[_Kind, ...]:
+    """Returns the kinds of instructions whose features are present."""
     return tuple(kind for feature, kind in kinds.items() if features.get(feature))
 
 

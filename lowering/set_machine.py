@@ -43,6 +43,8 @@ class SetMachinePass(ModulePass):
     """Whether the machine has fused multiply-add; without a CPU, true."""
     int8_dots: tuple[str, ...] | None = None
     """Kinds of `glow_vec.dot` for bytes that the machine has: `vpdpbusd`, `sdot`, `usdot`."""
+    byte_lookups: tuple[str, ...] | None = None
+    """Kinds of `glow_vec.lookup` that the machine has: `vpermi2b`, `pshufb`, `tbl`."""
     has_bf16_dot: bool | None = None
     """Whether the machine has products of pairs of bf16 (AVX512-BF16)."""
     has_int8_tiles: bool | None = None

@@ -53,8 +53,8 @@ class CpuStages:
             *self.optimized(),
             Stage(
                 "lowered",
-                "glow-lower-nodes{backend=cpu},glow-skip-padding,glow-split-pooling,"
-                f"{merge},{_CLEAN}",
+                "glow-use-lookup-tables,glow-lower-nodes{backend=cpu},glow-skip-padding,"
+                f"glow-split-pooling,{merge},{_CLEAN}",
             ),
             Stage("laid-out", "glow-assign-layouts,cse,dce"),
             Stage("convolutions", f"{choose},glow-fuse-pooling"),

@@ -6,12 +6,12 @@ import abc
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
-from ..elements import compute_type, is_float, tensor_type
-from ..operator import Call, expect_axis, expect_number, expect_rank
+from ..elements import compute_type, is_float, is_unsigned, storage_type, tensor_type
+from ..operator import Call, expect_axis, expect_number, expect_rank, expect_shape
 from .base import AcceptsEpilogue, Node
 from .structured import Structured
 
@@ -70,6 +70,50 @@ class GatherElementsOp(Structured):
                 f"expected data with elements in dimension {axis}, found {call.operands[0]}"
             )
         return super().infer(call)
+
+
+@irdl_op_definition
+class IntLookupTableOp(Structured):
+    """
+    The element of `mapping` that each byte of `input` names: any function of one byte.
+
+    The bits of a stored number, as an unsigned number, are its place in the table; so the second
+    half belongs to the negative numbers of signed elements. The result has the elements of the
+    table.
+
+    ```mlir
+    %r = glow.int_lookup_table %x, %mapping
+       : (tensor<2x5xui8>, tensor<256xui8>) -> tensor<2x5xui8>
+    ```
+    """
+
+    name = "glow.int_lookup_table"
+
+    input = operand_def(TensorType)
+    mapping = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        if is_unsigned(call.element(0)):
+            return "result[i..] = mapping[input[i..]]"
+        return """
+            result[i..] = mapping[clamp(
+                input[i..] if input[i..] >= 0 else input[i..] + 256, 0, 255)]
+        """
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        return call.element(1)
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        stored = storage_type(call.element(0))
+        if not isinstance(stored, IntegerType) or stored.width.data != 8:
+            raise call.fail(f"expected an input with elements of 8 bits, found {call.operands[0]}")
+        expect_shape(call, 1, (256,), "mapping")
 
 
 class ArgExtreme(Structured, abc.ABC):

@@ -7,6 +7,8 @@ the processor read it with `machine_of`.
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
@@ -14,8 +16,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ...errors import CompileError
-from ..dot_kinds import BYTE_DOTS, DotKind
-from ..machine import DEFAULT_MACHINE, MachineDescription
+from ..machine import DEFAULT_MACHINE, KINDS, MachineDescription
 
 MACHINE = "glow.machine"
 """The name under which a module has the attribute."""
@@ -33,15 +34,15 @@ class MachineAttr(Data[MachineDescription]):
     ```
 
     Facts that are left out are those of a processor with AVX-512: `vector_bits = 512`,
-    `vector_registers = 32`, `has_fma = true`, no products of bytes or bf16, no tile registers,
-    `l1_bytes = 32768`, `l2_bytes = 1048576`, `l3_bytes = 4194304`.
+    `vector_registers = 32`, `has_fma = true`, no products of bytes or bf16, no lookups of bytes,
+    no tile registers, `l1_bytes = 32768`, `l2_bytes = 1048576`, `l3_bytes = 4194304`.
     """
 
     name = "glow.machine"
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> MachineDescription:
-        facts: dict[str, int | bool | tuple[DotKind, ...]] = {}
+        facts: dict[str, int | bool | tuple[StrEnum, ...]] = {}
         known = DEFAULT_MACHINE.facts()
 
         def parse_fact() -> None:
@@ -59,7 +60,7 @@ class MachineAttr(Data[MachineDescription]):
                 case _:
                     facts[name] = tuple(
                         parser.parse_comma_separated_list(
-                            parser.Delimiter.SQUARE, lambda: _parse_kind(parser)
+                            parser.Delimiter.SQUARE, lambda: _parse_kind(parser, name)
                         )
                     )
 
@@ -92,11 +93,12 @@ def machine_of(module: ModuleOp) -> MachineDescription:
     return found.data
 
 
-def _parse_kind(parser: AttrParser) -> DotKind:
-    name = parser.parse_identifier(" for a product of bytes")
-    kind = next((k for k in BYTE_DOTS if k == name), None)
+def _parse_kind(parser: AttrParser, fact: str) -> StrEnum:
+    _, known = KINDS[fact]
+    name = parser.parse_identifier(f" for one of the {fact}")
+    kind = next((k for k in known if k == name), None)
     if kind is None:
-        parser.raise_error(f"expected one of {', '.join(BYTE_DOTS)}, found {name}")
+        parser.raise_error(f"expected one of {', '.join(known)}, found {name}")
     return kind
 
 

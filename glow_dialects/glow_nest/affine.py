@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
-from ..elements import row_major_strides
+from ..elements import element_bytes, row_major_strides
 
 _T = TypeVar("_T")
 
@@ -191,6 +192,15 @@ class Access:
     def is_chosen_along(self, dim: Dim) -> bool:
         """Returns whether each value of a loop has an index of its own."""
         return any(index.stride(dim) != 0 for index in self.indices)
+
+    @property
+    def looks_up_bytes(self) -> bool:
+        """Returns whether it is the byte that another byte names in a table of 256."""
+        indirect = self.indirect
+        if indirect is None or (indirect.size, indirect.stride) != (256, 1):
+            return False
+        bytes_alone = all(element_bytes(e) == 1 for e in (self.element, indirect.access.element))
+        return bytes_alone and indirect.access.element != i1
 
     def gathers_along(self, dim: Dim) -> bool:
         """

@@ -2,7 +2,8 @@
 The `glow_vec` dialect: operations on vectors that kernels need and xDSL's upstream dialects lack.
 
 Each operation corresponds to one LLVM instruction or intrinsic: lane selection, comparison and
-conversion, lane numbers, sums of products, gather, scatter and prefetch, and products of tiles.
+conversion, lane numbers, sums of products, lookups, gather, scatter and prefetch, and products of
+tiles.
 Vectors have one dimension and fixed length. Everything else that kernels do with vectors is in
 `arith`, `math` and `vector`.
 """
@@ -22,6 +23,7 @@ from .lanes import (
     SelectOp,
     lanes,
 )
+from .lookups import TABLE_BYTES, LookupKindAttr, LookupOp
 from .memory import GatherOp, PrefetchOp
 from .products import (
     DOT_RULES,
@@ -46,15 +48,16 @@ from .tiles import (
 GLOW_VEC = Dialect(
     "glow_vec",
     [
-        *(CastOp, CmpOp, DotOp, GatherOp, PrefetchOp, RemOp, SelectOp),
+        *(CastOp, CmpOp, DotOp, GatherOp, LookupOp, PrefetchOp, RemOp, SelectOp),
         *(TileConfigureOp, TileDotOp, TileLoadOp, TileReleaseOp, TileStoreOp, TileZeroOp),
     ],
-    [CastKindAttr, DotKindAttr, PredicateAttr, TileProductAttr],
+    [CastKindAttr, DotKindAttr, LookupKindAttr, PredicateAttr, TileProductAttr],
 )
 
 __all__ = [
     "DOT_RULES",
     "GLOW_VEC",
+    "TABLE_BYTES",
     "CastKind",
     "CastKindAttr",
     "CastOp",
@@ -64,6 +67,8 @@ __all__ = [
     "DotOp",
     "DotRule",
     "GatherOp",
+    "LookupKindAttr",
+    "LookupOp",
     "Predicate",
     "PredicateAttr",
     "PrefetchOp",

@@ -22,7 +22,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..dot_kinds import DotKind
+from ..instruction_kinds import DotKind
 from ..elements import storage_type
 from ..integers import u8
 from ..machine import MachineDescription

@@ -33,12 +33,12 @@ from ...passes.levels import KERNELS
 from ...passes.visited_operation import each
 from ..target import ALWAYS_INLINE
 from ..threads import BARRIER
-from . import arithmetic, control, conversions, memory, products, vectors
+from . import arithmetic, control, conversions, lookups, memory, products, vectors
 from .control import make_call
 from .function import Buffer, FunctionConverter
 from .types import PTR, VOID, convert_type, failure, i8, i64, int_attr
 
-FAMILIES = (arithmetic, control, conversions, memory, products, vectors)
+FAMILIES = (arithmetic, control, conversions, lookups, memory, products, vectors)
 """The modules whose import registers the conversions."""
 ENTRY = "glow_main"
 PROGRAM = "glow_program"

@@ -179,12 +179,12 @@ def convert_shuffle(op: vector.ShuffleOp, fn: FunctionConverter) -> None:
     if first != second:
         # LLVM shuffles vectors of one length: the shorter is padded with undefined lanes
         longer = max(first, second)
-        a, b = _padded(fn, a, first, longer), _padded(fn, b, second, longer)
+        a, b = padded(fn, a, first, longer), padded(fn, b, second, longer)
         mask = [m if m < first else m - first + longer for m in mask]
     fn.define(op.result, shuffle(fn, a, b, mask))
 
 
-def _padded(fn: FunctionConverter, v: SSAValue, lanes: int, wanted: int) -> SSAValue:
+def padded(fn: FunctionConverter, v: SSAValue, lanes: int, wanted: int) -> SSAValue:
     if lanes == wanted:
         return v
     mask = [*range(lanes), *[-1] * (wanted - lanes)]

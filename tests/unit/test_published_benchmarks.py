@@ -8,7 +8,7 @@ import pytest
 from glow.benchmarks import publish
 from glow.benchmarks.machines import features, kind
 from glow.benchmarks.measurements import Results
-from glow.glow_dialects.dot_kinds import DotKind
+from glow.glow_dialects.instruction_kinds import DotKind
 from glow.glow_dialects.machine import MachineDescription
 from glow.tests.support.invented_results import random_results
 

@@ -24,7 +24,7 @@ from math import prod
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
-from ....glow_dialects.elements import compute_type, is_float
+from ....glow_dialects.elements import compute_type, is_float, is_unsigned
 from ....glow_dialects.formula.quotients import Halves, split_loops
 from ....glow_dialects.formula.ranges import interval
 from ....glow_dialects.formula.segments import Segment, segments
@@ -322,10 +322,12 @@ class _Builder:
     ) -> tuple[int, Indirect] | None:
         """Returns the same as `_table` if the only computed index is an operand's element."""
         d, *others = computed
-        index = None if others else index_in_memory(term.indices[d], view.shape[d])
+        size = view.shape[d]
+        index = None if others else index_in_memory(term.indices[d], size)
         if index is None or self._views[index.source].buffer.parameter is None:
             return None
-        return 0, Indirect(self._access(index), view.shape[d], view.strides[d])
+        access = self._access(index)
+        return 0, Indirect(access, size, view.strides[d], is_unsigned(access.element))
 
     def _table(self, term: Read, view: View, computed: Sequence[int]) -> tuple[int, Indirect]:
         """Returns the least addition to a place, and what comes on top, from a table of these."""

@@ -70,13 +70,17 @@ def chosen_by_bounds(term: Read, outside: Term) -> Term:
 def index_in_memory(term: Term, size: int) -> Read | None:
     """
     Returns the index that a term reads and keeps within a size as accesses do it (`Indirect`):
-    `clamp(i if i >= 0 else i + size, 0, size - 1)`. None for other terms.
+    `clamp(i if i >= 0 else i + size, 0, size - 1)`, or the index itself if it is always within the
+    size. None for other terms.
     """
     found = next((part for part in walk(term) if isinstance(part, Read)), None)
     if found is None:
         return None
     zero, length, last = (index_number(term.at, n) for n in (0, size, size - 1))
     index = Convert(NumberKind.INTEGER, term.at, found)
+    low, high = interval(index)
+    if 0 <= low and high < size and _is_same(term, index):
+        return found
     from_end = index_term(Primitive.ADD, index, length)
     chosen = index_term(Primitive.SELECT, _condition(Primitive.LE, zero, index), index, from_end)
     clamped = index_term(Primitive.MAXIMUM, index_term(Primitive.MINIMUM, chosen, last), zero)

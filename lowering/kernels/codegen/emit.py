@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     VectorType,
     i1,
+    i8,
     i64,
 )
 from xdsl.dialects.utils import FastMathFlag
@@ -28,6 +29,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....glow_dialects import glow_vec
 from ....glow_dialects.creation import append, create
+from ....glow_dialects.instruction_kinds import LookupKind
 from ...llvm.types import dense_attr, element_of, scalar_attr, splat_attr
 from .types import INDEX, vector_type
 
@@ -191,6 +193,14 @@ class Emitter:
         operands = (memory, at, offsets, mask, self.constant(t, zero))
         segments = DenseArrayBase.from_list(_I32, [1, 1, 1, 1, 1])
         return self.op(glow_vec.GatherOp, operands, t, {"operandSegmentSizes": segments})
+
+    def lookup(
+        self, kind: LookupKind, memory: SSAValue, at: SSAValue, indices: SSAValue
+    ) -> SSAValue:
+        """Returns the bytes of the table at a place that a vector of bytes names."""
+        table = self.load(memory, at, i8, glow_vec.TABLE_BYTES)
+        named = {"kind": glow_vec.LookupKindAttr(kind)}
+        return self.op(glow_vec.LookupOp, (table, indices), indices.type, named)
 
     def store(
         self, value: SSAValue, memory: SSAValue, at: SSAValue, mask: SSAValue | None = None

@@ -161,6 +161,11 @@ class FlatBuffers:
         assert indirect is not None
         step, stride = stride_of(indirect.access, along), stride_of(access, along)
         indices = self.load(indirect.access, index_place, step, algebra).ssa
+        lookup = algebra.machine.byte_lookup(lanes)
+        if lookup is not None and access.looks_up_bytes and not stride:
+            # the bits of an index that counts from either end are the place of its byte
+            found = e.lookup(lookup, self._flat[access.buffer], self.at(place), indices)
+            return algebra.from_memory(found, access.element)
         offsets = self._distance(indirect, indices)
         if stride:
             straight = e.constant(vector_type(INDEX, lanes), [i * stride for i in range(lanes)])

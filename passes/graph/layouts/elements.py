@@ -26,6 +26,7 @@ from ....glow_dialects.formula.statement import (
 from ....glow_dialects.glow import NODES
 from ....glow_dialects.glow.base import DataParallel, OnlyMovesData
 from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.indexing import IntLookupTableOp
 from ....glow_dialects.glow.normalization import GroupNormOp
 from ....glow_dialects.glow.pooling import Windowed
 from ....glow_dialects.glow.resampling import ResampleOp
@@ -34,7 +35,7 @@ from ....glow_dialects.glow.structured import Structured
 from ....glow_dialects.glow_cpu.blocked import num_blocks
 from ....glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ....glow_dialects.scalar import Primitive
-from ....semantics.arrays import numpy_dtype
+from ....semantics.arrays import constant_of, numpy_dtype
 from ....semantics.numpy_algebra import NumpyAlgebra
 from ....semantics.registry import evaluate
 from .state import CHANNEL, Blocked, Layouts, rule, rule_of
@@ -48,13 +49,15 @@ _REPEATED: Mapping[Primitive, Callable[[np.float64, int], np.float64]] = {
 }
 """The results of reductions of so many equal numbers."""
 
+_RULED = (Windowed, ConvolutionOp, ResampleOp, GroupNormOp, IntLookupTableOp)
+
 
 def says_all(operator: type[Structured]) -> bool:
     """Returns whether nothing but the formula decides how an operator works on blocked tensors."""
     return not (
         operator.DECLARES_RESULT
         or operator.has_trait(OnlyMovesData)
-        or issubclass(operator, Windowed | ConvolutionOp | ResampleOp | GroupNormOp)
+        or issubclass(operator, _RULED)
     )
 
 
@@ -95,6 +98,17 @@ def data_parallel(layouts: Layouts, node: DataParallel) -> Blocked | None:
     result = with_shape(element, shape_of(values[0].type))
     y = layouts.add(type(node), *values, result_types=[result], **node.properties)
     return Blocked(y, shape[1], fill)
+
+
+@rule(IntLookupTableOp)
+def looked_up(layouts: Layouts, node: IntLookupTableOp) -> Blocked | None:
+    """Looks up blocked bytes, as data-parallel nodes compute them."""
+    x, table = layouts.blocked(node.input), constant_of(node.mapping)
+    if x is None:
+        return None
+    y = layouts.add(IntLookupTableOp, x.value, layouts.plain(node.mapping))
+    known = x.fill is not None and table is not None
+    return Blocked(y, x.channels, float(table[int(x.fill)]) if known else None)  # pyright: ignore
 
 
 @rule(BroadcastOp)

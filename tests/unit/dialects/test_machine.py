@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 
 import pytest
 from glow.context import make_context
-from glow.glow_dialects.dot_kinds import BYTE_DOTS, DotKind
+from glow.glow_dialects.instruction_kinds import BYTE_DOTS, DotKind
 from glow.glow_dialects.glow.machine import MachineAttr, machine_of
 from glow.glow_dialects.glow_vec import dot_kind, dot_terms
 from glow.glow_dialects.machine import DEFAULT_MACHINE, MachineDescription

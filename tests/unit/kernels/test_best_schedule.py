@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from glow.glow_dialects import costs
-from glow.glow_dialects.dot_kinds import DotKind
+from glow.glow_dialects.instruction_kinds import DotKind
 from glow.glow_dialects.glow_nest.affine import Affine, Buffer, Dim, View
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction

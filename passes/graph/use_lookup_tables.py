@@ -1,0 +1,139 @@
+"""
+Replaces functions of one byte by tables of all their results.
+
+In a quantized network, a number that is stored in a byte often passes through several operators
+until it is a byte again: a swish dequantizes, takes a sigmoid, quantizes, multiplies, and quantizes
+once more. Its result depends on the first byte alone, so there are 256 results. The pass computes
+them with numpy, and `glow.int_lookup_table` picks one for each element.
+
+A value has its function from the first byte on which it depends, across all data-parallel nodes
+whose other operands are the same number everywhere. A table takes the place of a function where
+looking up is fewer operations on the machine than computing, and the tensor has a few times as many
+elements as the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+
+from ...glow_dialects.costs import computed_element, looked_up_byte
+from ...glow_dialects.elements import num_elements, storage_type
+from ...glow_dialects.glow.base import DataParallel, Node
+from ...glow_dialects.glow.indexing import IntLookupTableOp
+from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow_vec import TABLE_BYTES
+from ...glow_dialects.machine import MachineDescription
+from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ...glow_dialects.scalar import in_order_of_creation, weight
+from ..levels import GRAPH
+from .rewriting import Build, erase_if_dead, has_symbols, replace_node, splat_value, tensor_nodes
+
+_LEAST_ELEMENTS = 4 * TABLE_BYTES
+
+
+def is_byte(t: Attribute) -> bool:
+    """Returns whether the elements of a tensor are stored as integers of 8 bits."""
+    stored = storage_type(element_of(t))
+    return isinstance(stored, IntegerType) and stored.width.data == 8
+
+
+@dataclass(frozen=True)
+class ByteFunction:
+    """How a value follows from the bytes of another one."""
+
+    byte: SSAValue
+    nodes: tuple[DataParallel, ...] = ()
+    """In program order; the last one makes the value."""
+
+    def operations(self) -> int:
+        """Returns about how many operations each element takes."""
+        calls = (node.on_elements(node.call) for node in self.nodes)
+        return sum(weight(in_order_of_creation([c.operator.scalar(c)])) for c in calls)  # pyright: ignore
+
+    def table(self, build: Build) -> SSAValue:
+        """Returns the results for all bytes, in the order of their bits as unsigned numbers."""
+        import numpy as np
+
+        from ...semantics.arrays import numpy_dtype
+        from ...semantics.registry import evaluate
+
+        stored = numpy_dtype(element_of(self.byte.type))
+        arrays = {self.byte: np.arange(TABLE_BYTES, dtype=np.uint8).view(stored)}
+        for node in self.nodes:
+            call, given = node.call, []
+            for operand in node.operands:
+                number = splat_value(operand)
+                dtype = numpy_dtype(element_of(operand.type))
+                known = arrays.get(operand)
+                given.append(np.full(TABLE_BYTES, number, dtype) if known is None else known)
+            short = [
+                tuple(with_shape(element_of(t), (TABLE_BYTES,)) for t in types)
+                for types in (call.operands, call.results)
+            ]
+            (found,) = evaluate(Call(call.operator, *short, call.properties), given)
+            arrays[node.results[0]] = found
+        last = self.nodes[-1].results[0]
+        return build.constant(arrays[last], "table", element_of(last.type))
+
+
+class ByteFunctions:
+    """The functions of the values of a module, each from the first byte on which it depends."""
+
+    def __init__(self) -> None:
+        self.of: dict[SSAValue, ByteFunction] = {}
+
+    def visit(self, node: Node) -> None:
+        """Finds the function of a node's result, if its operands are functions of one byte."""
+        if not isinstance(node, DataParallel) or node.depends_on_place(node.call):
+            return
+        found = [self._of(v) for v in node.operands if splat_value(v) is None]
+        functions = [f for f in found if f is not None]
+        if not functions or len(functions) < len(found):
+            return
+        byte = functions[0].byte
+        if any(f.byte is not byte for f in functions):
+            return
+        before = dict.fromkeys(n for f in functions for n in f.nodes)
+        self.of[node.results[0]] = ByteFunction(byte, (*before, node))
+
+    def _of(self, value: SSAValue) -> ByteFunction | None:
+        if value in self.of:
+            return self.of[value]
+        return ByteFunction(value) if is_byte(value.type) else None
+
+
+def repays(function: ByteFunction, machine: MachineDescription) -> bool:
+    """Returns whether looking up takes fewer operations than computing."""
+    byte = function.byte
+    if not has_symbols(function.nodes[-1]):
+        if num_elements(shape_of(byte.type)) < _LEAST_ELEMENTS:
+            return False
+    return looked_up_byte(machine) < computed_element(function.operations(), machine)
+
+
+class UseLookupTablesPass(ModulePass):
+    """Look up the results of functions of one byte in tables."""
+
+    name = "glow-use-lookup-tables"
+    level = GRAPH
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions, machine = ByteFunctions(), machine_of(op)
+        for node in tensor_nodes(op):
+            functions.visit(node)
+        # last ones first: what only they use is gone before its turn
+        for value, function in reversed(functions.of.items()):
+            node = function.nodes[-1]
+            if node.parent is None or value.first_use is None or not is_byte(value.type):
+                continue
+            if not repays(function, machine):
+                continue
+            build, operands = Build(), list(node.operands)
+            found = build(IntLookupTableOp, function.byte, function.table(build))
+            replace_node(node, build.ops, found)
+            erase_if_dead(operands)
