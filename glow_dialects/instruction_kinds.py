@@ -39,7 +39,7 @@ class LookupKind(StrEnum):
 
 @dataclass(frozen=True)
 class LookupRule:
-    """What a kind of lookup is."""
+    """The shape and the price of a kind of lookup."""
 
     lanes: tuple[int, ...]
     """The numbers of lanes that a vector of indices may have."""

@@ -58,9 +58,7 @@ class LookupOp(IRDLOperation):
     result = result_def(V)
 
     traits = traits_def(Pure())
-    assembly_format = (
-        "$kind $table `,` $indices attr-dict `:` type($table) `,` type($indices)"
-    )
+    assembly_format = "$kind $table `,` $indices attr-dict `:` type($table) `,` type($indices)"
 
     def __init__(self, kind: LookupKind, table: SSAValue, indices: SSAValue):
         super().__init__(

@@ -22,8 +22,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..instruction_kinds import DotKind
 from ..elements import storage_type
+from ..instruction_kinds import DotKind
 from ..integers import u8
 from ..machine import MachineDescription
 from .lanes import lanes

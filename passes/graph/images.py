@@ -24,6 +24,7 @@ from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import SplatOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.generic import GenericOp
+from ...glow_dialects.glow.indexing import IntLookupTableOp
 from ...glow_dialects.glow.normalization import LocalResponseNormOp, SoftmaxOp
 from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ...glow_dialects.glow.reduction import (
@@ -142,7 +143,7 @@ def _repeats(node: Node) -> bool:
 @rule(
     *(ConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp, BlockedAvgPoolOp, GenericOp),
     *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp, LaneSumConvolutionOp),
-    *(LocalResponseNormOp, SoftmaxOp, TransposeOp, PadOp),
+    *(LocalResponseNormOp, SoftmaxOp, TransposeOp, PadOp, IntLookupTableOp),
     *(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp),
 )
 def _by_formula(graph: Graph, node: Structured) -> bool:

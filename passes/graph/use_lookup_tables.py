@@ -31,6 +31,7 @@ from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.scalar import in_order_of_creation, weight
 from ..levels import GRAPH
+from ..visited_operation import each
 from .rewriting import Build, erase_if_dead, has_symbols, replace_node, splat_value, tensor_nodes
 
 _LEAST_ELEMENTS = 4 * TABLE_BYTES
@@ -44,7 +45,7 @@ def is_byte(t: Attribute) -> bool:
 
 @dataclass(frozen=True)
 class ByteFunction:
-    """How a value follows from the bytes of another one."""
+    """The way from the bytes of one value to another value."""
 
     byte: SSAValue
     nodes: tuple[DataParallel, ...] = ()
@@ -57,6 +58,7 @@ class ByteFunction:
 
     def table(self, build: Build) -> SSAValue:
         """Returns the results for all bytes, in the order of their bits as unsigned numbers."""
+        # glow-opt on text without such functions needs no numpy
         import numpy as np
 
         from ...semantics.arrays import numpy_dtype
@@ -127,13 +129,17 @@ class UseLookupTablesPass(ModulePass):
         for node in tensor_nodes(op):
             functions.visit(node)
         # last ones first: what only they use is gone before its turn
-        for value, function in reversed(functions.of.items()):
-            node = function.nodes[-1]
-            if node.parent is None or value.first_use is None or not is_byte(value.type):
+        for node in each([f.nodes[-1] for f in reversed(functions.of.values())]):
+            if node.parent is None or node.results[0].first_use is None:
                 continue
-            if not repays(function, machine):
-                continue
-            build, operands = Build(), list(node.operands)
-            found = build(IntLookupTableOp, function.byte, function.table(build))
-            replace_node(node, build.ops, found)
-            erase_if_dead(operands)
+            function = functions.of[node.results[0]]
+            if is_byte(node.results[0].type) and repays(function, machine):
+                _look_up(node, function)
+
+
+def _look_up(node: Node, function: ByteFunction) -> None:
+    """Replaces the last node of a function, and those that only it used."""
+    build, operands = Build(), list(node.operands)
+    found = build(IntLookupTableOp, function.byte, function.table(build))
+    replace_node(node, build.ops, found)
+    erase_if_dead(operands)

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from glow.glow_dialects.elements import compute_type
+from glow.glow_dialects.elements import compute_type, element_bytes, is_narrow_storage
 from glow.glow_dialects.glow import embedding, indexing, recurrent, resampling, selection, trees
 from glow.glow_dialects.glow.narrow_weights import BYTE, BlockQuantizedMatMulOp
 from glow.glow_dialects.glow.shape import GatherOp
@@ -46,6 +46,13 @@ def gather_elements(g: DrawnGraph, operator: type[Node]) -> Node:
     axis = g.int(0, len(dims) - 1)
     rows = [*dims[:axis], g.int(1, 9), *dims[axis + 1 :]]
     return operator.of(x, indices(g, rows, dims[axis], True), axis=axis)
+
+
+@recipe(indexing.IntLookupTableOp)
+def int_lookup_table(g: DrawnGraph, operator: type[Node]) -> Node:
+    bytes_alone = tuple(t for t in INTEGERS if element_bytes(t) == 1 and not is_narrow_storage(t))
+    x = g.some(bytes_alone, range(1, 5))
+    return operator.of(x, g.operand(g.element(ELEMENTS), (256,)))
 
 
 @recipe(indexing.TopIndicesOp)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pytest
 from glow.context import make_context
 from glow.glow_dialects.glow_nest.kernel import KernelOp
 from glow.glow_dialects.machine import MachineDescription
@@ -43,6 +44,13 @@ def apply(module: ModuleOp, pipeline: str, verify: bool = True) -> ModuleOp:
         if verify:
             module.verify()
     return module
+
+
+def needs(feature: str) -> None:
+    """Skips a test if the target is no x86-64 with a feature, in LLVM's names."""
+    target = find_target()
+    if target.architecture != "x86_64" or not target.feature_set().get(feature, feature == "sse2"):
+        pytest.skip(f"the target has no {feature}")
 
 
 def kernels_pipeline(machine: MachineDescription, threads: int = 1) -> str:

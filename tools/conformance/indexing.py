@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from xdsl.dialects.builtin import i32, i64
+from xdsl.dialects.builtin import i8, i32, i64
 
 from ...glow_dialects.glow.indexing import (
     REDUCTIONS,
@@ -14,9 +14,11 @@ from ...glow_dialects.glow.indexing import (
     CumProdOp,
     CumSumOp,
     GatherElementsOp,
+    IntLookupTableOp,
     ScatterOp,
     TopIndicesOp,
 )
+from ...glow_dialects.integers import u8
 from .cases import ELEMENTS, FLOATS, INTEGERS, Case, Draw, Row, cases
 
 SHAPES = (((1,), 0), ((37,), 0), ((5, 19), 1), ((19, 5), 0), ((3, 11, 4), 1))
@@ -30,6 +32,12 @@ def gather_elements(draw: Draw) -> Iterator[Case]:
         wanted = [7 if d == axis else s for d, s in enumerate(shape)]
         indices = draw.rng.integers(-2 * size, 2 * size, wanted)
         yield draw.case(shape, wanted, axis=axis, arrays={1: indices})
+
+
+@cases(IntLookupTableOp, rows=[Row((x, e)) for x in (u8, i8) for e in ELEMENTS])
+def int_lookup_table(draw: Draw) -> Iterator[Case]:
+    for shape, _ in draw.some(SHAPES, 2):
+        yield draw.case(shape, (256,))
 
 
 @cases(ArgMaxOp, ArgMinOp, rows=[Row((e,)) for e in (*FLOATS, *INTEGERS)])

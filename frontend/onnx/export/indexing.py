@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from onnx import TensorProto
 
 from ....glow_dialects.glow import indexing as g
 from ....glow_dialects.operator import element_of, shape_of
@@ -25,6 +26,13 @@ def gather_elements(writer: Writer, node: g.GatherElementsOp) -> str:
     indices = limited(writer, writer.name(node.indices), dtype, size)
     data = writer.name(node.data)
     return writer.emit("GatherElements", data, indices, hint=hint_of(node), axis=axis)
+
+
+@exporter(g.IntLookupTableOp)
+def int_lookup_table(writer: Writer, node: g.IntLookupTableOp) -> str:
+    """Converts bytes to indices: a negative one counts from the end, where its element is."""
+    places = writer.emit("Cast", writer.name(node.input), to=TensorProto.INT32)
+    return writer.emit("Gather", writer.name(node.mapping), places, hint=hint_of(node))
 
 
 @exporter(g.ArgMaxOp, g.ArgMinOp)

@@ -41,3 +41,21 @@
 // CHECK: 'glow.scatter' op (%r): expected as reduction one of none, add, mul, max, min, found 'mean'
 %x, %i, %u = "test.op"() : () -> (tensor<2x5xf32>, tensor<3xi64>, tensor<3x5xf32>)
 %r = glow.scatter %x, %i, %u reduction "mean" : (tensor<2x5xf32>, tensor<3xi64>, tensor<3x5xf32>) -> tensor<2x5xf32>
+
+// -----
+
+// CHECK: 'glow.int_lookup_table' op (%r): expected an input with elements of 8 bits, found tensor<3xi16>
+%x, %t = "test.op"() : () -> (tensor<3xi16>, tensor<256xi8>)
+%r = glow.int_lookup_table %x, %t : (tensor<3xi16>, tensor<256xi8>) -> tensor<3xi8>
+
+// -----
+
+// CHECK: 'glow.int_lookup_table' op (%r): expected mapping of shape (256,), found tensor<16xi8>
+%x, %t = "test.op"() : () -> (tensor<3xui8>, tensor<16xi8>)
+%r = glow.int_lookup_table %x, %t : (tensor<3xui8>, tensor<16xi8>) -> tensor<3xi8>
+
+// -----
+
+// CHECK: 'glow.int_lookup_table' op (%r): expected result 0 of type tensor<3xi8>, found tensor<3xui8>
+%x, %t = "test.op"() : () -> (tensor<3xui8>, tensor<256xi8>)
+%r = glow.int_lookup_table %x, %t : (tensor<3xui8>, tensor<256xi8>) -> tensor<3xui8>

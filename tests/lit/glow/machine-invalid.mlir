@@ -18,6 +18,12 @@ builtin.module attributes {glow.machine = #glow.machine<int8_dots = [vpdpbusd, d
 
 // -----
 
+builtin.module attributes {glow.machine = #glow.machine<byte_lookups = [vpermb]>} {}
+
+// CHECK: expected one of vpermi2b, pshufb, tbl, found vpermb
+
+// -----
+
 builtin.module attributes {glow.machine = #glow.machine<l2_bytes = 1, l2_bytes = 2>} {}
 
 // CHECK: l2_bytes is given twice

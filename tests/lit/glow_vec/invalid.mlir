@@ -57,3 +57,15 @@ glow_vec.prefetch %x[%i] {locality = 4 : i32} : memref<9xf32>
 %a = "test.op"() : () -> vector<2x4xi32>
 %0 = glow_vec.cast sitofp %a : vector<2x4xi32> to vector<2x4xf32>
 // CHECK: expected a vector of one dimension, found vector<2x4xf32>
+
+// -----
+
+%t, %i = "test.op"() : () -> (vector<128xi8>, vector<64xi8>)
+%0 = glow_vec.lookup vpermi2b %t, %i : vector<128xi8>, vector<64xi8>
+// CHECK: expected a table of 256 bytes and 16, 32, 64 indices, found vector<128xi8> and vector<64xi8>
+
+// -----
+
+%t, %i = "test.op"() : () -> (vector<256xi8>, vector<32xi8>)
+%0 = glow_vec.lookup tbl %t, %i : vector<256xi8>, vector<32xi8>
+// CHECK: expected a table of 256 bytes and 16 indices, found vector<256xi8> and vector<32xi8>

@@ -12,6 +12,20 @@ func.func @main(%x: memref<3x5xf32> {glow.name = "x", glow.qualifier = "in"}, %i
 
 // -----
 
+// So do bytes that are never too large. Of signed ones, the upper half of the table is for the negative ones.
+func.func @main(%x: memref<17xui8> {glow.name = "x", glow.qualifier = "in"}, %s: memref<17xi8> {glow.name = "s", glow.qualifier = "in"}, %t: memref<256xi8> {glow.name = "t", glow.qualifier = "in"}, %y: memref<17xi8> {glow.name = "y", glow.qualifier = "out"}, %z: memref<17xi8> {glow.name = "z", glow.qualifier = "out"}) {
+  glow_inst.int_lookup_table @out %y, @in %x, @in %t : memref<17xi8>, memref<17xui8>, memref<256xi8>
+  glow_inst.int_lookup_table @out %z, @in %s, @in %t : memref<17xi8>, memref<17xi8>, memref<256xi8>
+  func.return
+}
+
+// CHECK-LABEL: glow_nest.kernel @k_int_lookup_table_
+// CHECK-NEXT:    glow_nest.nest parallel(i0: 17) reads(%in_1[1 * index(%in[i0], 256, unsigned)]) writes(%out[i0]) raw
+// CHECK-LABEL: glow_nest.kernel @k_int_lookup_table_
+// CHECK-NEXT:    glow_nest.nest parallel(i0: 17) reads(%in_1[1 * index(%in[i0], 256)]) writes(%out[i0]) raw
+
+// -----
+
 // Other indices are computed first: once, if the operand that they come from repeats a row, and in
 // i32 if that is wide enough.
 func.func @main(%x: memref<3x5xf32> {glow.name = "x", glow.qualifier = "in"}, %i: memref<17xi64> {glow.name = "i", glow.qualifier = "in"}, %y: memref<3x17xf32> {glow.name = "y", glow.qualifier = "out"}) {

@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 
 import pytest
 from glow.context import make_context
-from glow.glow_dialects.instruction_kinds import BYTE_DOTS, DotKind
 from glow.glow_dialects.glow.machine import MachineAttr, machine_of
 from glow.glow_dialects.glow_vec import dot_kind, dot_terms
+from glow.glow_dialects.instruction_kinds import BYTE_DOTS, DotKind, LookupKind
 from glow.glow_dialects.machine import DEFAULT_MACHINE, MachineDescription
 from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.set_machine import SetMachinePass
@@ -26,7 +26,10 @@ MACHINES = st.builds(
     st.sampled_from([64, 128, 256, 512, 1024]),
     st.integers(4, 64),
     st.booleans(),
-    st.lists(st.sampled_from(BYTE_DOTS), unique=True).map(tuple),
+    *[
+        st.lists(st.sampled_from(known), unique=True).map(tuple)
+        for known in (BYTE_DOTS, tuple(LookupKind))
+    ],
     *[st.booleans()] * 3,
     *[SIZES] * 3,
 )
@@ -59,6 +62,7 @@ def test_a_module_that_does_not_say_it_has_the_default():
         ({"vector_bits": 256}, True),
         ({"has_fma": False}, True),
         ({"int8_dots": (DotKind.SDOT,)}, True),
+        ({"byte_lookups": (LookupKind.TBL,)}, True),
         ({"has_int8_tiles": True}, True),
         ({"has_bf16_tiles": True}, True),
         ({"l1_bytes": 48 << 10}, True),

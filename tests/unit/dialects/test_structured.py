@@ -59,6 +59,7 @@ DEFAULTS = {
     "glow.pad": "batch shapes",
     "glow.gather": "kernel shapes work",
     "glow.gather_elements": "kernel meaning work",
+    "glow.int_lookup_table": "batch kernel meaning shapes work",
     "glow.arg_max": "kernel meaning work",
     "glow.arg_min": "kernel meaning work",
     "glow.top_indices": "meaning work",

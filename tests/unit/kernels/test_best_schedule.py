@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from glow.glow_dialects import costs
-from glow.glow_dialects.instruction_kinds import DotKind
 from glow.glow_dialects.glow_nest.affine import Affine, Buffer, Dim, View
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from glow.glow_dialects.glow_nest.schedule import AmxTile, RegisterTile
 from glow.glow_dialects.glow_nest.simplification import simplified
+from glow.glow_dialects.instruction_kinds import DotKind
 from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.kernels.schedules.amx_tile import amx_product
 from glow.lowering.kernels.schedules.best_schedule import best_schedule, vector_schedule

@@ -9,12 +9,11 @@ from glow.glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.glow_vec import DotKind
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
-from glow.lowering.target import find_target
 from glow.runtime.interpreter import interpret
 from glow.semantics.arrays import element_type
 from glow.semantics.blocked import pack_channels, unpack_channels
 from glow.semantics.dot import dot_filter, group_rows
-from glow.tests.support.native import apply, check_native
+from glow.tests.support.native import apply, check_native, needs
 from glow.tests.support.operator_kernels import one_node
 
 VNNI: tuple[DotKind, ...] = (DotKind.VPDPBUSD,)
@@ -39,12 +38,6 @@ CONVOLUTIONS = [
 ]
 
 
-def expect(feature: str) -> None:
-    target = find_target()
-    if target.architecture != "x86_64" or not target.feature_set().get(feature, feature == "sse2"):
-        pytest.skip(f"the target has no {feature}")
-
-
 def numbers(rng: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
     """Returns all numbers of a type; the extremes more often."""
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
@@ -66,7 +59,7 @@ def types_of(arrays: list[np.ndarray]) -> list:
 def test_convolution(
     machine: MachineDescription, terms: int, feature: str, case: tuple, rng: np.random.Generator
 ):
-    expect(feature)
+    needs(feature)
     channels, block, outputs, result, image, kernel, strides, dilations = case
     dtype = "u1" if terms == 4 else rng.choice(["u1", "i1", "i2"])
     x = pack_channels(numbers(rng, dtype, 2, channels, *image), block)
@@ -90,7 +83,7 @@ def test_matmul(
     columns: int,
     rng: np.random.Generator,
 ):
-    expect(feature)
+    needs(feature)
     dtype = "u1" if terms == 4 else rng.choice(["u1", "i1", "i2"])
     x = numbers(rng, dtype, *rows, inner)
     lanes = machine.lanes(32)
@@ -150,7 +143,7 @@ def test_depthwise(
     machine: MachineDescription, terms: int, feature: str, case: tuple, rng: np.random.Generator
 ):
     """In quads of pixels where the machine has them, pairs of u8, else in f32 or in i32."""
-    expect(feature)
+    needs(feature)
     image, kernel, strides, dilations = case
     block = machine.channel_block * int(rng.integers(1, 4))
     dtype = "u1" if case in ALWAYS_UNSIGNED else rng.choice(["u1", "i1", "i2"])
@@ -166,7 +159,7 @@ def test_depthwise(
 def test_few_channels_are_packed(
     machine: MachineDescription, terms: int, feature: str, rng: np.random.Generator
 ):
-    expect(feature)
+    needs(feature)
     channels, block = int(rng.integers(1, 7)), int(rng.choice([2, 4]))
     x = numbers(rng, "u1", 2, channels, 5, int(rng.integers(1, 70)))
     check(one_node(PackChannelsOp, types_of([x]), block=block), [x], machine)

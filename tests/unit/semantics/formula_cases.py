@@ -15,6 +15,7 @@ from glow.glow_dialects.glow.indexing import (
     CumProdOp,
     CumSumOp,
     GatherElementsOp,
+    IntLookupTableOp,
     TopIndicesOp,
 )
 from glow.glow_dialects.glow.matrix import DeterminantOp, FullyConnectedOp, MatMulOp
@@ -145,6 +146,8 @@ CASES: list[Case] = [
     (GatherOp, [((3, 5, 2), F32), ((4, 2), I64)], {"axis": 1}),
     (GatherOp, [((7, 2), F16), ((), I32)], {"axis": 0}),
     (GatherOp, [((0, 2), F32), ((0,), I64)], {"axis": 0}),
+    (IntLookupTableOp, [((3, 5, 2), U8), ((256,), F32)], {}),
+    (IntLookupTableOp, [((37,), I8), ((256,), U8)], {}),
     (GatherElementsOp, [((3, 5, 2), F32), ((3, 4, 2), I64)], {"axis": 1}),
     (ArgMaxOp, floats((3, 5, 2)), {"axis": 1}),
     (ArgMinOp, [((3, 5), I8)], {"axis": 0, "last": True}),

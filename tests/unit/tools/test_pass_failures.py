@@ -121,6 +121,14 @@ func.func @main(%x: tensor<1x2x9x9xf32>) -> tensor<1x2x5x5xf32> {
   func.return %y : tensor<1x2x5x5xf32>
 }
 """
+SWISH = """
+func.func @main(%x: tensor<1024xui8>) -> tensor<1024xui8> {
+  %r = glow.cast %x : (tensor<1024xui8>) -> tensor<1024xf32>
+  %e = glow.exp %r : (tensor<1024xf32>) -> tensor<1024xf32>
+  %y = glow.cast %e : (tensor<1024xf32>) -> tensor<1024xui8>
+  func.return %y : tensor<1024xui8>
+}
+"""
 SYMBOLIC = """
 !t = tensor<?xf32, #glow.dims<batch>>
 func.func @main(%x: !t) -> !t {
@@ -142,6 +150,7 @@ TEXTS = {
     "glow-legalize-quantized": REALS,
     "glow-rematerialize": KEPT,
     "glow-split-pooling": WINDOW,
+    "glow-use-lookup-tables": SWISH,
     "glow-form-vta-layers": BYTES,
     "glow-lower-to-vta": BYTES,
     "glow-quantize": PRODUCT,
