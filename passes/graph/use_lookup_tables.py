@@ -49,7 +49,7 @@ class ByteFunction:
 
     byte: SSAValue
     nodes: tuple[DataParallel, ...] = ()
-    """In program order; the last one makes the value."""
+    """Each behind those that it depends on; the last one makes the value."""
 
     def operations(self) -> int:
         """Returns about how many operations each element takes."""
@@ -73,11 +73,11 @@ class ByteFunction:
                 dtype = numpy_dtype(element_of(operand.type))
                 known = arrays.get(operand)
                 given.append(np.full(TABLE_BYTES, number, dtype) if known is None else known)
-            short = [
+            operands, results = (
                 tuple(with_shape(element_of(t), (TABLE_BYTES,)) for t in types)
                 for types in (call.operands, call.results)
-            ]
-            (found,) = evaluate(Call(call.operator, *short, call.properties), given)
+            )
+            (found,) = evaluate(Call(call.operator, operands, results, call.properties), given)
             arrays[node.results[0]] = found
         last = self.nodes[-1].results[0]
         return build.constant(arrays[last], "table", element_of(last.type))
