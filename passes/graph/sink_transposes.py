@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ...glow_dialects.elements import num_elements
+from ...glow_dialects.elements import element_bytes, num_elements
 from ...glow_dialects.formula.indices import operand_names
 from ...glow_dialects.formula.parser import parse
 from ...glow_dialects.formula.rewriting import with_order
@@ -38,7 +38,7 @@ from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.glow.shape import ConcatOp, ReshapeOp, TransposeOp
 from ...glow_dialects.glow.structured import Structured
-from ...glow_dialects.operator import shape_of
+from ...glow_dialects.operator import element_of, shape_of
 from ..levels import GRAPH
 from .permutations import Permutation, compose, is_identity, moves_only_ones
 from .reordering import (
@@ -85,15 +85,26 @@ def merge_transposes(node: TransposeOp, build: Build) -> SSAValue | None:
 
 @sinking(*(n for n in NODES if issubclass(n, DataParallel)), QuantizeOp, DequantizeOp, ConcatOp)
 def sink_below_alike(node: Node, build: Build) -> SSAValue | None:
-    """Moves the transpose of all operands below a node that reads them alike."""
+    """
+    Moves the transpose of all operands below a node that reads them alike, unless that moves more
+    bytes: a dequantization makes four of one.
+    """
     p = common_permutation(node, node.operands)
     properties = None if p is None else moved_properties(node, p)
     if p is None or properties is None:
+        return None
+    before = {t.result for o in node.operands if (t := moving_transpose(o)) is not None}
+    if _width(node.results[0]) > sum(map(_width, before)):
         return None
     if not all(can_untranspose(operand, p) for operand in node.operands):
         return None
     operands = [untransposed(build, operand, p) for operand in node.operands]
     return transpose(build, build.like(node, *operands, **properties), p)  # pyright: ignore[reportArgumentType]
+
+
+def _width(value: SSAValue) -> int:
+    """Returns the bytes of an element."""
+    return element_bytes(element_of(value.type))
 
 
 @sinking(*filter(can_reorder, NODES))

@@ -5,7 +5,7 @@ Networks for channels-last layouts have each convolution between two transposes.
 between convolutions have several users, as in residual networks, no transpose can move below one of
 these alone, because the others need it. So the values are looked at together: each node between
 transposes by `p` computes its result either as it is, or before the transpose by `p`. Where one
-node needs what another has in the other order, and for each transpose that stays, the elements
+node needs what another has in the other order, and for each transpose that stays, the bytes
 that are moved are the cost. The choice of least cost is a minimum cut (Greig, Porteous and Seheult
 1989).
 """
@@ -20,10 +20,11 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.shape import BroadcastOp, TransposeOp
 from ...glow_dialects.glow.structured import Structured
-from ...glow_dialects.operator import shape_of
+from ...glow_dialects.operator import element_of, shape_of
 from .minimum_cut import CutGraph
 from .permutations import Permutation, compose, inverse, is_identity, moves_only_ones, permuted
 from .reordering import (
@@ -44,7 +45,7 @@ _NEVER = 1 << 62
 
 
 def reorder_regions(module: ModuleOp) -> None:
-    """Computes nodes between transposes in the orders in which fewest elements are moved."""
+    """Computes nodes between transposes in the orders in which fewest bytes are moved."""
     found: dict[tuple[Block, Permutation], None] = {}
     for node in tensor_nodes(module):
         if isinstance(node, TransposeOp) and not is_constant(node.input) and node.parent:
@@ -103,7 +104,7 @@ class _Region:
         return None
 
     def move(self) -> None:
-        """Moves the values by which the fewest elements are transposed, if that saves any."""
+        """Moves the values by which the fewest bytes are transposed, if that saves any."""
         if not self.moves:
             return
         graph = CutGraph[_Label](_MOVED, _AS_IS)
@@ -152,11 +153,12 @@ class _Region:
                 yield operand.owner.input if isinstance(operand.owner, BroadcastOp) else operand
 
     def _cost(self, value: SSAValue) -> int:
-        """Returns the elements that a transpose of a value moves; of symbolic sizes, the least."""
+        """Returns the bytes that a transpose of a value moves; of symbolic sizes, the least."""
         shape = shape_of(value.type)
         if len(shape) == len(self.p) and moves_only_ones(self.p, permuted(shape, inverse(self.p))):
             return 0
-        return prod(s if isinstance(s, int) else max(1, s.interval[0]) for s in shape)
+        sizes = (s if isinstance(s, int) else max(1, s.interval[0]) for s in shape)
+        return prod(sizes) * element_bytes(element_of(value.type))
 
     def _replace(self, node: Node, move: _Move) -> None:
         """Replaces a node by one with a moved result, and a transpose."""

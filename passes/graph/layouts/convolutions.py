@@ -85,7 +85,7 @@ def _depthwise_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind:
     """Returns whether a depthwise window is large. (Those of integers were not measured.)"""
     channels, _, *kernel = shape_of(node.filter.type)
     repays = prod(kernel) >= TIMINGS.least_packed_window and channels >= layouts.block
-    is_large = repays and not is_integer(node)
+    is_large = repays
     return ConvolutionKind.LARGE_DEPTHWISE if is_large else ConvolutionKind.DEPTHWISE
 
 
