@@ -334,10 +334,9 @@ class Timings:
     other than that of a vector.
     """
     least_packed_window: int = 16
-    """
-    Elements of the window of a depthwise convolution that repays putting its input in blocks of
-    channels, and taking its result out of them.
-    """
+    """Elements of a depthwise window that repays putting its input in blocks, and its result out."""
+    least_packed_integer_window: int = 9
+    """The same of integers, of which smaller windows were not measured."""
     least_pooled_window: int = 9
     """The same for the window of a pool whose input fits into the second cache."""
     float_maximum: float = 3.0

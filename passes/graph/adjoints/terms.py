@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute
 
 from ....glow_dialects.formula import syntax, typing
@@ -126,6 +126,7 @@ class Text:
     def __init__(self, name: Callable[[int | Stage], str]):
         self._name = name
         self._loops: dict[Loop, str] = {}
+        self._in_index = False
 
     def formula(self, places: Sequence[Loop | None], value: Term) -> str:
         """Returns `y[i, 0] = value for i < 5`"""
@@ -139,6 +140,13 @@ class Text:
     def _bound(self, loop: Loop) -> Bound:
         return Bound(self._loop(loop), syntax.Number(loop.size))
 
+    def _index(self, term: Term) -> Expression:
+        """Returns an index, in which elements are whole numbers of any size."""
+        around, self._in_index = self._in_index, True
+        found = self._term(term)
+        self._in_index = around
+        return found
+
     def _term(self, term: Term) -> Expression:
         match term:
             case Constant():
@@ -147,10 +155,12 @@ class Text:
                 return self._loop(term.loop)
             case Read():
                 beyond = None if term.outside is None else self._term(term.outside)
-                indices = tuple(Index(self._term(i)) for i in term.indices)
+                indices = tuple(Index(self._index(i)) for i in term.indices)
                 return ElementAccess(self._name(term.source), indices, beyond)
             case Convert():
                 inner = self._term(term.operand)
+                if term.type is NumberKind.INTEGER and not self._in_index and _is_narrow(term):
+                    return Call("i64", (inner,))
                 return (
                     inner if isinstance(term.type, NumberKind) else Call(str(term.type), (inner,))
                 )
@@ -160,6 +170,12 @@ class Text:
                 return Reduction(_REDUCTIONS[term.combine], bounds, body) if bounds else body
             case Apply():
                 return _applied(term, tuple(map(self._term, term.arguments)))
+
+
+def _is_narrow(term: Convert) -> bool:
+    """Returns whether sums of what is converted may not fit into its type."""
+    source = term.operand.type
+    return isinstance(source, IntegerType) and source.width.data < 32
 
 
 def _constant(term: Constant) -> Expression:

@@ -82,10 +82,11 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind |
 
 
 def _depthwise_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind:
-    """Returns whether a depthwise window is large. (Those of integers were not measured.)"""
+    """Returns whether a depthwise window is so large that packing its input repays."""
     channels, _, *kernel = shape_of(node.filter.type)
-    repays = prod(kernel) >= TIMINGS.least_packed_window and channels >= layouts.block
-    is_large = repays
+    integer, real = TIMINGS.least_packed_integer_window, TIMINGS.least_packed_window
+    least = integer if is_integer(node) else real
+    is_large = prod(kernel) >= least and channels >= layouts.block
     return ConvolutionKind.LARGE_DEPTHWISE if is_large else ConvolutionKind.DEPTHWISE
 
 

@@ -21,7 +21,7 @@ from xdsl.ir import Block, Region, SSAValue
 MOVES_BELOW = {
     *("matmul", "pad", "slice", "gather", "softmax", "log_softmax", "batch_norm", "layer_norm"),
     *("local_response_norm", "max_pool", "avg_pool", "lp_pool", "group_norm", "resample"),
-    *("arg_max", "arg_min", "top_indices", "cum_sum", "determinant", "fold"),
+    *("arg_max", "arg_min", "top_indices", "cum_sum", "determinant", "fold", "int_lookup_table"),
     *(f"reduce_{name}" for name in ("sum", "mean", "max", "min", "prod")),
 }
 """Operators that some transpose of their first operand moves below."""

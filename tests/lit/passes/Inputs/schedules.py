@@ -10,6 +10,7 @@ machine = {
     "vector_registers": 16,
     "has_fma": True,
     "int8_dots": [],
+    "byte_lookups": [],
     "has_bf16_dot": False,
     "has_int8_tiles": False,
     "has_bf16_tiles": False,
