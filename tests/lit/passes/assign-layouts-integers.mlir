@@ -96,3 +96,20 @@ func.func @plain(%x: tensor<1x8x4x4xi32>, %y: tensor<1x8x4x4xui8>, %w: tensor<8x
 // CHECK-LABEL: @plain(
 // CHECK-NOT:   dot_convolution
 // CHECK:       func.return
+
+// -----
+
+// A depthwise convolution of bytes packs its input for a window of 9 elements, but not for one of 4.
+func.func @depthwise(%x: tensor<1x8x6x6xui8>, %y: tensor<1x8x6x6xui8>) -> (tensor<1x8x4x4xi32>, tensor<1x8x5x5xi32>) {
+  %w = glow.constant dense<1> : tensor<8x1x3x3xi8>
+  %v = glow.constant dense<1> : tensor<8x1x2x2xi8>
+  %b = glow.constant dense<2> : tensor<8xi32>
+  %0 = glow.convolution %x, %w, %b group 8 : (tensor<1x8x6x6xui8>, tensor<8x1x3x3xi8>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
+  %1 = glow.convolution %y, %v, %b group 8 : (tensor<1x8x6x6xui8>, tensor<8x1x2x2xi8>, tensor<8xi32>) -> tensor<1x8x5x5xi32>
+  func.return %0, %1 : tensor<1x8x4x4xi32>, tensor<1x8x5x5xi32>
+}
+
+// CHECK-LABEL: @depthwise(
+// CHECK:       [[X:%.*]] = glow_cpu.pack_channels %x block 8
+// CHECK:       glow_cpu.blocked_depthwise_convolution [[X]],
+// CHECK:       glow.convolution %y,

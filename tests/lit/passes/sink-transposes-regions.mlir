@@ -89,3 +89,37 @@ func.func @other_operand(%x: tensor<1x2x5x7xf32>, %y: tensor<5x1x2xf32>) -> tens
 // CHECK-NEXT:  glow.broadcast
 // CHECK-NEXT:  %[[SUM:.*]] = glow.add %x,
 // CHECK-NEXT:  func.return %[[SUM]]
+
+// -----
+
+// Bytes are transposed rather than the real numbers that they become: behind the function, where they are bytes again.
+func.func @bytes(%x: tensor<2x30x40x!quant.uniform<u8:f32, 0.1:3>>) -> tensor<2x40x30x!quant.uniform<u8:f32, 0.2:3>> {
+  %a = glow.dequantize %x : (tensor<2x30x40x!quant.uniform<u8:f32, 0.1:3>>) -> tensor<2x30x40xf32>
+  %b = glow.transpose %a permutation [0, 2, 1] : (tensor<2x30x40xf32>) -> tensor<2x40x30xf32>
+  %c = glow.erf %b : (tensor<2x40x30xf32>) -> tensor<2x40x30xf32>
+  %d = glow.mul %b, %c : (tensor<2x40x30xf32>, tensor<2x40x30xf32>) -> tensor<2x40x30xf32>
+  %e = glow.quantize %d : (tensor<2x40x30xf32>) -> tensor<2x40x30x!quant.uniform<u8:f32, 0.2:3>>
+  func.return %e : tensor<2x40x30x!quant.uniform<u8:f32, 0.2:3>>
+}
+
+// CHECK-LABEL: @bytes(
+// CHECK:       [[E:%.*]] = glow.quantize {{.*}} -> tensor<2x30x40x!quant.uniform<u8:f32, 0.2:3>>
+// CHECK-NEXT:  [[T:%.*]] = glow.transpose [[E]] permutation [0, 2, 1] {{.*}} -> tensor<2x40x30x!quant.uniform<u8:f32, 0.2:3>>
+// CHECK-NEXT:  func.return [[T]]
+
+// -----
+
+// Not below a dequantization, whose result has four times the bytes; below a quantization it is one byte of four.
+func.func @widths(%x: tensor<2x30x40x!quant.uniform<u8:f32, 0.1:3>>, %y: tensor<2x30x40xf32>) -> (tensor<2x40x30xf32>, tensor<2x40x30x!quant.uniform<u8:f32, 0.2:3>>) {
+  %a = glow.transpose %x permutation [0, 2, 1] : (tensor<2x30x40x!quant.uniform<u8:f32, 0.1:3>>) -> tensor<2x40x30x!quant.uniform<u8:f32, 0.1:3>>
+  %b = glow.dequantize %a : (tensor<2x40x30x!quant.uniform<u8:f32, 0.1:3>>) -> tensor<2x40x30xf32>
+  %c = glow.transpose %y permutation [0, 2, 1] : (tensor<2x30x40xf32>) -> tensor<2x40x30xf32>
+  %d = glow.quantize %c : (tensor<2x40x30xf32>) -> tensor<2x40x30x!quant.uniform<u8:f32, 0.2:3>>
+  func.return %b, %d : tensor<2x40x30xf32>, tensor<2x40x30x!quant.uniform<u8:f32, 0.2:3>>
+}
+
+// CHECK-LABEL: @widths(
+// CHECK-NEXT:  %a = glow.transpose %x permutation [0, 2, 1]
+// CHECK-NEXT:  %b = glow.dequantize %a
+// CHECK-NEXT:  [[Q:%.*]] = glow.quantize %y
+// CHECK-NEXT:  glow.transpose [[Q]] permutation [0, 2, 1]
