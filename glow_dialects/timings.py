@@ -334,7 +334,7 @@ class Timings:
     other than that of a vector.
     """
     least_packed_window: int = 16
-    """Elements of a depthwise window that repays putting its input in blocks, and its result out."""
+    """Elements of a depthwise window that repays packing its input, and unpacking its result."""
     least_packed_integer_window: int = 9
     """The same of integers, of which smaller windows were not measured."""
     least_pooled_window: int = 9

@@ -8,17 +8,18 @@ them with numpy, and `glow.int_lookup_table` picks one for each element.
 
 A value has its function from the first byte on which it depends, across all data-parallel nodes
 whose other operands are the same number everywhere. A table takes the place of a function where
-looking up is fewer operations on the machine than computing, and the tensor has a few times as many
-elements as the table.
+looking up is fewer operations on the machine than what nothing else needs of it, and the tensor has
+a few times as many elements as the table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerType, ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...glow_dialects.costs import computed_element, looked_up_byte
@@ -26,6 +27,7 @@ from ...glow_dialects.elements import num_elements, storage_type
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.indexing import IntLookupTableOp
 from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow.quantization import StorageCastOp
 from ...glow_dialects.glow_vec import TABLE_BYTES
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
@@ -50,11 +52,6 @@ class ByteFunction:
     byte: SSAValue
     nodes: tuple[DataParallel, ...] = ()
     """Each behind those that it depends on; the last one makes the value."""
-
-    def operations(self) -> int:
-        """Returns about how many operations each element takes."""
-        calls = (node.on_elements(node.call) for node in self.nodes)
-        return sum(weight(in_order_of_creation([c.operator.scalar(c)])) for c in calls)  # pyright: ignore
 
     def table(self, build: Build) -> SSAValue:
         """Returns the results for all bytes, in the order of their bits as unsigned numbers."""
@@ -103,19 +100,34 @@ class ByteFunctions:
         before = dict.fromkeys(n for f in functions for n in f.nodes)
         self.of[node.results[0]] = ByteFunction(byte, (*before, node))
 
+    def needed(self) -> set[Operation]:
+        """Returns the nodes whose results are needed as they are, though all bytes had tables."""
+        found: set[Operation] = set()
+        for value in reversed(self.of):
+            users = [use.operation for use in value.uses]
+            if not is_byte(value.type) and any(
+                user in found or not user.results or user.results[0] not in self.of
+                for user in users
+            ):
+                found.add(self.of[value].nodes[-1])
+        return found
+
     def _of(self, value: SSAValue) -> ByteFunction | None:
         if value in self.of:
             return self.of[value]
         return ByteFunction(value) if is_byte(value.type) else None
 
 
-def repays(function: ByteFunction, machine: MachineDescription) -> bool:
-    """Returns whether looking up takes fewer operations than computing."""
-    byte = function.byte
+def repays(
+    function: ByteFunction, needed: AbstractSet[Operation], machine: MachineDescription
+) -> bool:
+    """Returns whether looking up takes fewer operations than those nodes that it saves."""
     if not has_symbols(function.nodes[-1]):
-        if num_elements(shape_of(byte.type)) < _LEAST_ELEMENTS:
+        if num_elements(shape_of(function.byte.type)) < _LEAST_ELEMENTS:
             return False
-    return looked_up_byte(machine) < computed_element(function.operations(), machine)
+    saved = [n.scalar(n.on_elements(n.call)) for n in function.nodes if n not in needed]
+    count = sum(weight(in_order_of_creation([value])) for value in saved)
+    return looked_up_byte(machine) < computed_element(count, machine)
 
 
 class UseLookupTablesPass(ModulePass):
@@ -128,12 +140,16 @@ class UseLookupTablesPass(ModulePass):
         functions, machine = ByteFunctions(), machine_of(op)
         for node in tensor_nodes(op):
             functions.visit(node)
+        needed = functions.needed()
         # last ones first: what only they use is gone before its turn
         for node in each([f.nodes[-1] for f in reversed(functions.of.values())]):
             if node.parent is None or node.results[0].first_use is None:
                 continue
+            # the table of its operand serves, since such a cast is free
+            if isinstance(node, StorageCastOp):
+                continue
             function = functions.of[node.results[0]]
-            if is_byte(node.results[0].type) and repays(function, machine):
+            if is_byte(node.results[0].type) and repays(function, needed, machine):
                 _look_up(node, function)
 
 

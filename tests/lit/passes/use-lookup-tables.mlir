@@ -22,6 +22,7 @@ func.func @fires(%x: tensor<5x401x!quant.uniform<u8:f32, 0.05:128>>) -> tensor<5
 // -----
 
 // A table for each byte that others use, too; numbers that are the same everywhere are part of a function.
+// A cast of storage is free, and stays.
 func.func @twice(%x: tensor<2011xi8>, %z: tensor<2011xf32>) -> (tensor<2011xi8>, tensor<2011xf32>) {
   %c = glow.splat value 3 : tensor<2011xi32>
   %i = glow.cast %x : (tensor<2011xi8>) -> tensor<2011xi32>
@@ -40,7 +41,8 @@ func.func @twice(%x: tensor<2011xi8>, %z: tensor<2011xf32>) -> (tensor<2011xi8>,
 // CHECK-LABEL: @twice(
 // CHECK:       [[Q:%.*]] = glow.int_lookup_table %x, {{.*}} -> tensor<2011x!quant.uniform<i8:f32, 0.0078125>>
 // CHECK-NEXT:  [[D:%.*]] = glow.dequantize [[Q]]
-// CHECK:       [[Y:%.*]] = glow.int_lookup_table %x, {{.*}} -> tensor<2011xi8>
+// CHECK:       [[U:%.*]] = glow.int_lookup_table %x, {{.*}} -> tensor<2011x!quant.uniform<i8:f32, 0.03125>>
+// CHECK-NEXT:  [[Y:%.*]] = glow.storage_cast [[U]]
 // CHECK-NEXT:  [[S:%.*]] = glow.add [[D]], %z
 // CHECK-NEXT:  func.return [[Y]], [[S]]
 
@@ -56,6 +58,19 @@ func.func @scale(%x: tensor<2011x!quant.uniform<u8:f32, 0.05:128>>) -> tensor<20
 // CHECK-LABEL: @scale(
 // CHECK:       glow.int_lookup_table
 // ROWS-LABEL:  @scale(
+// ROWS-NOT:    glow.int_lookup_table
+
+// -----
+
+// Not where the real number is needed anyway, so that only its quantization would be saved.
+func.func @needed(%x: tensor<2011x!quant.uniform<u8:f32, 0.05:128>>) -> (tensor<2011x!quant.uniform<u8:f32, 0.00390625>>, tensor<2011xf32>) {
+  %r = glow.dequantize %x : (tensor<2011x!quant.uniform<u8:f32, 0.05:128>>) -> tensor<2011xf32>
+  %s = glow.sigmoid %r : (tensor<2011xf32>) -> tensor<2011xf32>
+  %y = glow.quantize %s : (tensor<2011xf32>) -> tensor<2011x!quant.uniform<u8:f32, 0.00390625>>
+  func.return %y, %s : tensor<2011x!quant.uniform<u8:f32, 0.00390625>>, tensor<2011xf32>
+}
+
+// ROWS-LABEL:  @needed(
 // ROWS-NOT:    glow.int_lookup_table
 
 // -----
