@@ -125,9 +125,11 @@ class MachineDescription:
 
     def byte_lookup(self, lanes: int) -> LookupKind | None:
         """
-        Returns the fastest instruction that looks up so many bytes in a table; None if there is
-        none.
+        Returns the fastest instruction that looks up so many bytes of a vector in a table; None if
+        there is none.
         """
+        if lanes > self.lanes(8):
+            return None
         return next((k for k in self.byte_lookups if lanes in LOOKUP_RULES[k].lanes), None)
 
     def lanes(self, element_bits: int) -> int:

@@ -108,3 +108,20 @@ def test_descriptions_need_no_xdsl():
 
 def test_sums_hide_the_latency():
     assert TIMINGS.independent_sums == 8
+
+
+@pytest.mark.parametrize(
+    ("bits", "kinds", "lanes", "found"),
+    [
+        (512, ("vpermi2b", "pshufb"), 64, "vpermi2b"),
+        (512, ("pshufb",), 16, "pshufb"),
+        (128, ("pshufb",), 16, "pshufb"),
+        # not wider than a vector, and not so few that no instruction has them
+        (128, ("pshufb",), 32, None),
+        (512, ("vpermi2b",), 8, None),
+        (128, ("tbl",), 16, "tbl"),
+        (512, (), 64, None),
+    ],
+)
+def test_byte_lookups(bits: int, kinds: tuple, lanes: int, found: str | None):
+    assert MachineDescription(bits, byte_lookups=kinds).byte_lookup(lanes) == found
