@@ -60,6 +60,12 @@ def is_integer(element: Attribute) -> bool:
     return isinstance(element, IntegerType)
 
 
+def is_byte(element: Attribute) -> bool:
+    """Returns whether elements are integers of 8 bits, or quantized numbers stored as such."""
+    stored = storage_type(element)
+    return isinstance(stored, IntegerType) and stored.width.data == _BYTE
+
+
 def is_narrow_storage(element: Attribute) -> bool:
     """
     Returns whether elements are integers of 2 to 7 bits, or quantized numbers stored as such. Each

@@ -379,6 +379,11 @@ def bottom_up(results: Sequence[Expr]) -> list[Expr]:
     return list(found)
 
 
+def weight_of(result: Expr) -> int:
+    """Returns about how many operations an expression becomes."""
+    return weight(in_order_of_creation([result]))
+
+
 def weight(order: Sequence[Expr]) -> int:
     """Returns about how many operations expressions become, without those that they depend on."""
     kinds = [node.kind for node in order if node.kind is not None]

@@ -6,11 +6,11 @@ import abc
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
-from ..elements import compute_type, is_float, is_unsigned, storage_type, tensor_type
+from ..elements import compute_type, is_byte, is_float, is_unsigned, tensor_type
 from ..operator import Call, expect_axis, expect_number, expect_rank, expect_shape
 from .base import AcceptsEpilogue, Node
 from .structured import Structured
@@ -110,8 +110,7 @@ class IntLookupTableOp(Structured):
 
     @classmethod
     def check(cls, call: Call) -> None:
-        stored = storage_type(call.element(0))
-        if not isinstance(stored, IntegerType) or stored.width.data != 8:
+        if not is_byte(call.element(0)):
             raise call.fail(f"expected an input with elements of 8 bits, found {call.operands[0]}")
         expect_shape(call, 1, (256,), "mapping")
 

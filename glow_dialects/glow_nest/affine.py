@@ -15,10 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
-from ..elements import element_bytes, row_major_strides
+from ..elements import element_bytes, is_byte, row_major_strides
 
 _T = TypeVar("_T")
 
@@ -199,8 +198,7 @@ class Access:
         indirect = self.indirect
         if indirect is None or (indirect.size, indirect.stride) != (256, 1):
             return False
-        bytes_alone = all(element_bytes(e) == 1 for e in (self.element, indirect.access.element))
-        return bytes_alone and indirect.access.element != i1
+        return element_bytes(self.element) == 1 and is_byte(indirect.access.element)
 
     def gathers_along(self, dim: Dim) -> bool:
         """

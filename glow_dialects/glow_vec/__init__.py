@@ -3,9 +3,8 @@ The `glow_vec` dialect: operations on vectors that kernels need and xDSL's upstr
 
 Each operation corresponds to one LLVM instruction or intrinsic: lane selection, comparison and
 conversion, lane numbers, sums of products, lookups, gather, scatter and prefetch, and products of
-tiles.
-Vectors have one dimension and fixed length. Everything else that kernels do with vectors is in
-`arith`, `math` and `vector`.
+tiles. Vectors have one dimension and fixed length. Everything else that kernels do with vectors is
+in `arith`, `math` and `vector`.
 """
 
 from __future__ import annotations

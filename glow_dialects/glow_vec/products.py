@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, VectorType, bf16, f32, i8, i16, i32
+from xdsl.dialects.builtin import VectorType, bf16, f32, i8, i16, i32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -22,7 +22,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..elements import storage_type
+from ..elements import is_byte, storage_type
 from ..instruction_kinds import DotKind
 from ..integers import u8
 from ..machine import MachineDescription
@@ -57,9 +57,8 @@ def dot_terms(machine: MachineDescription, element: Attribute) -> int:
     """
     Returns how many neighbouring products of integers a machine adds, if left factors have a type.
     """
-    storage = storage_type(element)
-    is_byte = isinstance(storage, IntegerType) and storage.width.data == 8
-    kind = machine.byte_dot(unsigned=storage == u8) if is_byte else None
+    unsigned = storage_type(element) == u8
+    kind = machine.byte_dot(unsigned=unsigned) if is_byte(element) else None
     return DOT_RULES[kind or DotKind.MADD].terms
 
 

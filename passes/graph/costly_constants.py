@@ -18,7 +18,7 @@ from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.shape import BroadcastOp
 from ...glow_dialects.operator import Call, element_of, shape_of
-from ...glow_dialects.scalar import in_order_of_creation, weight
+from ...glow_dialects.scalar import weight_of
 from ...glow_dialects.work import operations_of
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.registry import evaluate
@@ -73,7 +73,7 @@ def _operations(node: Node) -> int:
     """Returns the operations of a node, as its kernel computes them."""
     call = node.call
     if isinstance(node, DataParallel) and not node.depends_on_place(call):
-        return weight(in_order_of_creation([node.scalar(call)])) * _elements(node)
+        return weight_of(node.scalar(call)) * _elements(node)
     return operations_of(call)
 
 

@@ -10,7 +10,7 @@ as it is. Where two transposes meet they become one, or nothing. Constant operan
 the other way (which `glow-fold-constants` does at compile time), and so are broadcasts, if that
 moves only dimensions of size 1 or constants.
 
-First, nodes between transposes are moved together where that saves elements to be transposed (see
+First, nodes between transposes are moved together where that saves bytes to be transposed (see
 `transpose_regions`). After that, a transpose only sinks if its operand's transpose then vanishes,
 that is, if the node is its only user, so their number never grows. Each step moves one nearer to
 the results, so this ends. At last, transposes that only move dimensions of size 1 become reshapes,

@@ -18,31 +18,25 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerType, ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...glow_dialects.costs import computed_element, looked_up_byte
-from ...glow_dialects.elements import num_elements, storage_type
+from ...glow_dialects.elements import is_byte, num_elements
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.indexing import IntLookupTableOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.quantization import StorageCastOp
 from ...glow_dialects.glow_vec import TABLE_BYTES
 from ...glow_dialects.machine import MachineDescription
-from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
-from ...glow_dialects.scalar import in_order_of_creation, weight
+from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.scalar import weight_of
 from ..levels import GRAPH
 from ..visited_operation import each
 from .rewriting import Build, erase_if_dead, has_symbols, replace_node, splat_value, tensor_nodes
 
 _LEAST_ELEMENTS = 4 * TABLE_BYTES
-
-
-def is_byte(t: Attribute) -> bool:
-    """Returns whether the elements of a tensor are stored as integers of 8 bits."""
-    stored = storage_type(element_of(t))
-    return isinstance(stored, IntegerType) and stored.width.data == 8
 
 
 @dataclass(frozen=True)
@@ -64,18 +58,13 @@ class ByteFunction:
         stored = numpy_dtype(element_of(self.byte.type))
         arrays = {self.byte: np.arange(TABLE_BYTES, dtype=np.uint8).view(stored)}
         for node in self.nodes:
-            call, given = node.call, []
+            given: list[np.ndarray] = []
             for operand in node.operands:
                 number = splat_value(operand)
                 dtype = numpy_dtype(element_of(operand.type))
                 known = arrays.get(operand)
                 given.append(np.full(TABLE_BYTES, number, dtype) if known is None else known)
-            operands, results = (
-                tuple(with_shape(element_of(t), (TABLE_BYTES,)) for t in types)
-                for types in (call.operands, call.results)
-            )
-            (found,) = evaluate(Call(call.operator, operands, results, call.properties), given)
-            arrays[node.results[0]] = found
+            (arrays[node.results[0]],) = evaluate(node.on_elements(node.call), given)
         last = self.nodes[-1].results[0]
         return build.constant(arrays[last], "table", element_of(last.type))
 
@@ -105,7 +94,7 @@ class ByteFunctions:
         found: set[Operation] = set()
         for value in reversed(self.of):
             users = [use.operation for use in value.uses]
-            if not is_byte(value.type) and any(
+            if not is_byte(element_of(value.type)) and any(
                 user in found or not user.results or user.results[0] not in self.of
                 for user in users
             ):
@@ -115,18 +104,17 @@ class ByteFunctions:
     def _of(self, value: SSAValue) -> ByteFunction | None:
         if value in self.of:
             return self.of[value]
-        return ByteFunction(value) if is_byte(value.type) else None
+        return ByteFunction(value) if is_byte(element_of(value.type)) else None
 
 
 def repays(
     function: ByteFunction, needed: AbstractSet[Operation], machine: MachineDescription
 ) -> bool:
     """Returns whether looking up takes fewer operations than those nodes that it saves."""
-    if not has_symbols(function.nodes[-1]):
-        if num_elements(shape_of(function.byte.type)) < _LEAST_ELEMENTS:
-            return False
-    saved = [n.scalar(n.on_elements(n.call)) for n in function.nodes if n not in needed]
-    count = sum(weight(in_order_of_creation([value])) for value in saved)
+    is_known = not has_symbols(function.nodes[-1])
+    if is_known and num_elements(shape_of(function.byte.type)) < _LEAST_ELEMENTS:
+        return False
+    count = sum(weight_of(n.scalar(n.call)) for n in function.nodes if n not in needed)
     return looked_up_byte(machine) < computed_element(count, machine)
 
 
@@ -149,7 +137,7 @@ class UseLookupTablesPass(ModulePass):
             if isinstance(node, StorageCastOp):
                 continue
             function = functions.of[node.results[0]]
-            if is_byte(node.results[0].type) and repays(function, needed, machine):
+            if is_byte(element_of(node.results[0].type)) and repays(function, needed, machine):
                 _look_up(node, function)
 
 

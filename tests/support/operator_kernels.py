@@ -18,6 +18,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     FunctionType,
     ModuleOp,
+    TensorType,
 )
 from xdsl.ir import Attribute, Block, Region
 
@@ -39,6 +40,11 @@ def random(seed: int, *shape: int, dtype: object = np.float32) -> np.ndarray:
             t
         )
     return rng.standard_normal(shape).astype(t)
+
+
+def types_of(arrays: Sequence[np.ndarray]) -> list[TensorType]:
+    """Returns the types of tensors with these elements."""
+    return [with_shape(element_type(a.dtype), a.shape) for a in arrays]
 
 
 def one_node(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, i16, i32
+from xdsl.dialects.builtin import i16, i32
 
-from ....glow_dialects.elements import storage_type
+from ....glow_dialects.elements import is_byte
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, affine
@@ -56,9 +56,7 @@ def convolution(k: Kernel) -> None:
 def _widen(k: Kernel) -> None:
     """Widens pairs of bytes to pairs of 16-bit integers, which the machine multiplies."""
     x, *rest = k.operands
-    stored = storage_type(x.element)
-    is_byte = isinstance(stored, IntegerType) and stored.width.data == 8
-    if is_byte and k.operands[1].shape[-1] == _PAIR:
+    if is_byte(x.element) and k.operands[1].shape[-1] == _PAIR:
         k.operands = [k.copied(x, i16), *rest]
 
 

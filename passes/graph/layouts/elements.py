@@ -50,6 +50,7 @@ _REPEATED: Mapping[Primitive, Callable[[np.float64, int], np.float64]] = {
 """The results of reductions of so many equal numbers."""
 
 _RULED = (Windowed, ConvolutionOp, ResampleOp, GroupNormOp, IntLookupTableOp)
+"""Operators with formulas that have rules of their own."""
 
 
 def says_all(operator: type[Structured]) -> bool:
@@ -103,12 +104,13 @@ def data_parallel(layouts: Layouts, node: DataParallel) -> Blocked | None:
 @rule(IntLookupTableOp)
 def looked_up(layouts: Layouts, node: IntLookupTableOp) -> Blocked | None:
     """Looks up blocked bytes, as data-parallel nodes compute them."""
-    x, table = layouts.blocked(node.input), constant_of(node.mapping)
+    x = layouts.blocked(node.input)
     if x is None:
         return None
+    table = constant_of(node.mapping)
+    fill = None if x.fill is None or table is None else float(table[int(x.fill)])
     y = layouts.add(IntLookupTableOp, x.value, layouts.plain(node.mapping))
-    known = x.fill is not None and table is not None
-    return Blocked(y, x.channels, float(table[int(x.fill)]) if known else None)  # pyright: ignore
+    return Blocked(y, x.channels, fill)
 
 
 @rule(BroadcastOp)

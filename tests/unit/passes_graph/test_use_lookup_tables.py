@@ -15,10 +15,9 @@ from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.quant import QuantizedType
 from glow.passes.graph.rewriting import Build
 from glow.runtime.interpreter import interpret
-from glow.semantics.arrays import element_type
 from glow.tests.support.graph_text import count, run
 from glow.tests.support.native import apply, check_native, needs
-from glow.tests.support.operator_kernels import one_node
+from glow.tests.support.operator_kernels import one_node, types_of
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, f32, i8
@@ -59,10 +58,6 @@ def test_tables_of_any_element(kind: type, rng: np.random.Generator):
     (found,) = interpret(module, [x, table]).values()
     np.testing.assert_array_equal(found, table[x])
     check_native(module, [x, table])
-
-
-def types_of(arrays: list[np.ndarray]) -> list:
-    return [with_shape(element_type(a.dtype), a.shape) for a in arrays]
 
 
 ONE = (SigmoidOp, TanhOp, ExpOp, SoftplusOp)

@@ -8,13 +8,11 @@ from glow.glow_dialects.glow_cpu.blocked import BlockedDepthwiseConvolutionOp, P
 from glow.glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.glow_vec import DotKind
 from glow.glow_dialects.machine import MachineDescription
-from glow.glow_dialects.operator import with_shape
 from glow.runtime.interpreter import interpret
-from glow.semantics.arrays import element_type
 from glow.semantics.blocked import pack_channels, unpack_channels
 from glow.semantics.dot import dot_filter, group_rows
 from glow.tests.support.native import apply, check_native, needs
-from glow.tests.support.operator_kernels import one_node
+from glow.tests.support.operator_kernels import one_node, types_of
 
 VNNI: tuple[DotKind, ...] = (DotKind.VPDPBUSD,)
 QUADS = [
@@ -48,10 +46,6 @@ def numbers(rng: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
 def check(module, arrays: list[np.ndarray], machine: MachineDescription) -> None:
     apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
     check_native(module, arrays, machine)
-
-
-def types_of(arrays: list[np.ndarray]) -> list:
-    return [with_shape(element_type(a.dtype), a.shape) for a in arrays]
 
 
 @pytest.mark.parametrize("case", CONVOLUTIONS)
