@@ -311,6 +311,8 @@ class Timings:
     """Terms of a sum for which that holds; more repay adding the lanes of vectors."""
     least_packed_rows: int = 48
     """Rows of a product that repay copying a matrix that is not constant to panels."""
+    least_grouped_rows: int = 4
+    """Rows of a product of integers that repay copying a matrix to groups of terms."""
     most_summed_columns: int = 4
     """Columns of a product of several rows that are sums of vectors along terms, if they fill no
     vector. On a Zen 4, 256 rows of 768 terms take 28 us for 4 columns, 67 for 5 (vectors: 60)."""

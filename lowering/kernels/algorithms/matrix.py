@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ....glow_dialects.elements import compute_type, element_bytes
+from xdsl.dialects.builtin import i8, i16, i32
+
+from ....glow_dialects.elements import compute_type, element_bytes, storage_type
 from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.matrix import MatMulOp
 from ....glow_dialects.glow_cpu.packed import PackedMatMulOp
 from ....glow_dialects.glow_nest.affine import Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
+from ....glow_dialects.glow_vec import dot_kind
+from ....glow_dialects.integers import u8
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import (
     balanced_panel,
     fills_part,
     finishes_apart,
+    repays_grouping,
     repays_packing,
     repays_transposing,
     rows_finished_together,
     rows_of_panels,
 )
+from .grouped import Factors, grouped_product
 from .row_blocks import Rows, each_panel, for_rows, in_blocks, one_or_several
+
+_QUAD, _PAIR = 4, 2
 
 
 @kernel(MatMulOp, keeps_limits=True)
@@ -31,7 +39,8 @@ def matmul(k: Kernel) -> None:
 
     A right operand that is stored transposed is read along `t`. If there are many rows with few
     terms each, a transposed copy pays off and is made first. Of large matrices, the left one is
-    copied if its rows are not contiguous, and the right one is copied to panels of columns.
+    copied if its rows are not contiguous, and the right one is copied to panels of columns. Narrow
+    integers are multiplied in groups.
     """
     lhs, rhs = k.operands
     batch = view_dims(lhs, "b")[:-2]
@@ -40,6 +49,11 @@ def matmul(k: Kernel) -> None:
     if k.call.get("transpose_rhs"):
         rhs = swapped(rhs)
     rows, terms, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
+    has_limits = any(v.limits for v in (lhs, rhs, *k.elementwise_views))
+    factors = _grouped(k, lhs, rhs)
+    if factors is not None and not has_limits and repays_grouping(rows):
+        grouped_product(k, lhs, rhs, factors)
+        return
     size = element_bytes(rhs.element)
     inner = (lhs.limit(-1), rhs.limit(-1))  # panels have all terms of whole columns
     if (
@@ -51,7 +65,6 @@ def matmul(k: Kernel) -> None:
             lhs = k.copied(lhs, lhs.element)
         _by_panels(k, lhs, _in_panels(k, rhs), columns)
         return
-    has_limits = any(v.limits for v in (lhs, rhs, *k.elementwise_views))
     if not has_limits and fills_part(k.lanes(compute_type(k.element)), rows, columns):
         _in_whole_vectors(k, batch, lhs, rhs)
         return
@@ -62,6 +75,16 @@ def matmul(k: Kernel) -> None:
     element = compute_type(k.element)
     reduction = total(Combine.ADD, element, lhs[[*batch, i, t]], rhs[[*batch, t, j]])
     k.finish([*batch, i, j], [*batch, i, j], (), X, [t], reduction)
+
+
+def _grouped(k: Kernel, lhs: View, rhs: View) -> Factors | None:
+    """Returns how the machine multiplies groups of narrow integers; None for other elements."""
+    a, b = storage_type(lhs.element), storage_type(rhs.element)
+    if k.element != i32 or not {a, b} <= {u8, i8, i16}:
+        return None
+    if b == i8 and dot_kind(k.machine, a, b, _QUAD) is not None:
+        return Factors(a, b, _QUAD)
+    return Factors(i16, i16, _PAIR)
 
 
 def _in_whole_vectors(k: Kernel, batch: Sequence[Dim], lhs: View, rhs: View) -> None:

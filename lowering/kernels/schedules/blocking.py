@@ -140,6 +140,11 @@ def repays_packing(machine: MachineDescription, rows: int, matrix_bytes: int) ->
     return rows >= TIMINGS.least_packed_rows and matrix_bytes > machine.l1_bytes
 
 
+def repays_grouping(rows: int) -> bool:
+    """Returns whether products of `rows` rows repay copying a matrix of integers to groups."""
+    return rows >= TIMINGS.least_grouped_rows
+
+
 def repays_unpacking(rows: int) -> bool:
     """Returns whether products of `rows` rows repay unpacking weights of a few bits to floats."""
     return rows >= TIMINGS.least_unpacked_rows

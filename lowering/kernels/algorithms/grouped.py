@@ -1,0 +1,149 @@
+"""
+Products of two matrices that are both computed at run time, in groups of neighbouring terms.
+
+The right one is packed into panels of one vector of sums, with the terms of a group together. The
+left one is copied only where its rows are not such groups as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute
+
+from ....glow_dialects.elements import element_bytes, storage_type
+from ....glow_dialects.glow.elementwise import X
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
+from ....glow_dialects.scalar import Expr, convert
+from ..registry import Kernel
+from ..schedules.blocking import panels_packed_together
+from .row_blocks import each_panel
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The element types in which matrices are multiplied, and how many terms a group has."""
+
+    lhs: Attribute
+    rhs: Attribute
+    terms: int
+
+
+def grouped_product(k: Kernel, lhs: View, rhs: View, factors: Factors) -> None:
+    """
+    Computes `y[b, i, p * lanes + j] = sum(x[i, t * g + m] * w[p, g, j, m])` over `g` and `m`, where
+    `x` and `w` are the matrices `b` as `factors` say. Some panels `p` are packed at a time, and
+    meet all rows before the next ones.
+    """
+    batch = [Dim(f"b{i}", size) for i, size in enumerate(lhs.shape[:-2])]
+    with k.repeat(*batch):
+        _Product(k, batch, lhs, rhs, factors).compute()
+
+
+class _Product:
+    """The product of two matrices of a batch, whose columns are packed a few panels at a time."""
+
+    def __init__(self, k: Kernel, batch: Sequence[Dim], lhs: View, rhs: View, factors: Factors):
+        self.k, self.batch, self.matrix, self.factors = k, batch, rhs, factors
+        self.lanes = k.machine.lanes(32)
+        self.terms, self.columns = rhs.shape[-2:]
+        self.groups = -(-self.terms // factors.terms)
+        self.row_place, self.rows = self._grouped_rows(lhs)
+
+    def compute(self) -> None:
+        whole, rest = divmod(self.columns, self.lanes)
+        panel_bytes = self.terms * self.lanes * element_bytes(self.factors.rhs)
+        together = panels_packed_together(self.k.machine, whole, panel_bytes)
+        for b, (p,) in each_panel(self.k, whole, together, names=("b", "p")):
+            self._panels(b * together, p)
+        if rest:
+            self._last_columns(whole, rest)
+
+    def _grouped_rows(self, matrix: View) -> tuple[list[Index], View]:
+        """
+        Returns a view with rows of whole groups, and where those of the batch are in it: the left
+        matrix, or a copy with zeros at the end of each row.
+        """
+        k, i, t = self.k, Dim("i", matrix.shape[-2]), Dim("t", self.terms)
+        element, padded = self.factors.lhs, self.groups * self.factors.terms
+        is_contiguous = matrix.strides[-1] == 1
+        if is_contiguous and padded == t.size and storage_type(matrix.element) == element:
+            return [*self.batch], matrix
+        read = matrix[[*self.batch, i, t]]
+        if not is_contiguous:
+            turned = k.scratch((i.size, t.size), matrix.element)
+            k.copy([i, t], turned[[i, t]], read)
+            read = turned[[i, t]]
+        copied = k.scratch((i.size, padded), element)
+        k.copy([i, t], copied[[i, t]], read)
+        if padded > t.size:
+            end = Dim("e", padded - t.size)
+            k.map([i, end], copied[[i, end + t.size]], (), Expr.constant(0, element))
+        return [], copied
+
+    def _panels(self, first: Affine, p: Dim) -> None:
+        """Computes panels `p` of columns from panel `first` on."""
+        i, j = Dim("i", self.rows.shape[-2]), Dim("j", self.lanes)
+        panels = self._packed(first, p.size, self.lanes)
+        g, place = Dim("g", self.groups), [*self.batch, i, (first + p) * self.lanes + j]
+        products = self._products(panels, i, p, j, g)
+        self.k.finish([i, p, j], place, (), X, [g], products)
+
+    def _last_columns(self, panel: int, columns: int) -> None:
+        """Computes a panel that is not full, and stores its first columns."""
+        k, i, j, c = self.k, Dim("i", self.rows.shape[-2]), Dim("j", self.lanes), Dim("c", columns)
+        panels = self._packed(affine(panel), 1, columns)
+        g, sums = Dim("g", self.groups), k.scratch((i.size, j.size), k.element)
+        k.map([i, j], sums[[i, j]], (), X, [g], self._products(panels, i, 0, j, g))
+        k.finish([i, c], [*self.batch, i, c + panel * self.lanes], [sums[[i, c]]])
+
+    def _products(self, panels: View, i: Dim, p: Index, j: Dim, g: Dim) -> Reduction:
+        terms = self.factors.terms
+        reads = self.rows[[*self.row_place, i, affine(g) * terms]], panels[[p, g, j, 0]]
+        return Reduction(Combine.ADD, self.k.element, reads, terms=terms)
+
+    def _packed(self, first: Affine, count: int, columns: int) -> View:
+        """
+        Returns panels of the matrix [K, N] as [count, ceil(K / t), lanes, t]. Of a panel, the first
+        `columns` columns are written.
+        """
+        terms, element = self.factors.terms, self.factors.rhs
+        whole, rest = divmod(self.terms, terms)
+        p, g, j = Dim("p", count), Dim("g", whole), Dim("j", columns)
+        panels = self.k.scratch((count, self.groups, self.lanes, terms), element)
+        source, place = self._rows_of(first * self.lanes, (count - 1) * self.lanes + columns)
+        column = place[-1] + p * self.lanes + j
+
+        def pack(dims: list[Dim], group: Index, size: int) -> None:
+            rows = [affine(group) * terms + m for m in range(size)]
+            values = [self._in_panel(Expr.argument(m)) for m in range(size)]
+            zeros = [Expr.constant(0, element)] * (terms - size)
+            writes = [panels[[p, group, j, m]] for m in range(terms)]
+            reads = [source[[*place[:-1], row, column]] for row in rows]
+            self.k.map_all(dims, writes, reads, [*values, *zeros])
+
+        if whole:
+            pack([g, p, j], g, terms)
+        if rest:
+            pack([p, j], whole, rest)
+        return panels
+
+    def _in_panel(self, value: Expr) -> Expr:
+        """Returns an element of the right matrix as panels have it."""
+        is_same = storage_type(self.matrix.element) == self.factors.rhs
+        return value if is_same else convert(value, self.factors.rhs)
+
+    def _rows_of(self, start: Affine, columns: int) -> tuple[View, list[Affine]]:
+        """
+        Returns a view with contiguous rows that has columns of the matrix, and where the first one
+        is there: the matrix of the batch, and the column.
+        """
+        place = [affine(dim) for dim in self.batch]
+        if self.matrix.strides[-1] == 1:
+            return self.matrix, [*place, start]
+        t, c = Dim("t", self.terms), Dim("c", columns)
+        turned = self.k.scratch((t.size, c.size), self.matrix.element)
+        self.k.copy([t, c], turned[[t, c]], self.matrix[[*place, t, start + c]])
+        return turned, [affine(0)]
