@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor
-from typing import Any
+from typing import Any, TypeGuard
 
 from xdsl.dialects.builtin import (
     bf16,
@@ -165,6 +165,8 @@ def arithmetic(sign: str, a: Term, b: Term, at: int) -> Term:
     if sign in INDEX_OPERATORS:
         if a.type is not NumberKind.INTEGER or not isinstance(b, Constant) or b.value < 1:
             raise Mismatch(f"expected an index and a positive whole number for {sign!r}")
+        if b.value == 1:
+            return a if sign == "//" else Constant(NumberKind.INTEGER, at, 0)
         return applied(INDEX_OPERATORS[sign], NumberKind.INTEGER, at, a, b)
     if sign in ("/", "**") and a.type is NumberKind.INTEGER:
         exact = sign == "**" and isinstance(b, Constant) and b.value >= 0
@@ -177,16 +179,26 @@ def arithmetic(sign: str, a: Term, b: Term, at: int) -> Term:
     return applied(ARITHMETIC[sign], a.type, at, a, b)
 
 
+def _is_number(term: Term) -> TypeGuard[Constant]:
+    return isinstance(term, Constant) and not isinstance(term.value, Extent)
+
+
 def compared(sign: str, a: Term, b: Term, at: int) -> Term:
     a, b = unified(a, b)
     kind, swapped = _COMPARED[sign]
+    if sign == "==" and _is_number(a) and _is_number(b):
+        return Constant(i1, at, int(a.value == b.value))
     found = Apply(i1, at, kind, (b, a) if swapped else (a, b))
     return Apply(i1, at, Primitive.NOT, (found,)) if sign == "!=" else found
 
 
 def combined_conditions(sign: str, a: Term, b: Term, at: int) -> Term:
+    a, b = adapted(a, i1), adapted(b, i1)
+    for known, other in ((a, b), (b, a)):
+        if isinstance(known, Constant):
+            return other if bool(known.value) is (sign == "and") else known
     kind = Primitive.AND if sign == "and" else Primitive.OR
-    return Apply(i1, at, kind, (adapted(a, i1), adapted(b, i1)))
+    return Apply(i1, at, kind, (a, b))
 
 
 def negated(sign: str, a: Term, at: int) -> Term:
@@ -199,7 +211,10 @@ def negated(sign: str, a: Term, at: int) -> Term:
 
 def chosen(condition: Term, then: Term, otherwise: Term, at: int) -> Term:
     then, otherwise = unified(then, otherwise)
-    return Apply(then.type, at, Primitive.SELECT, (adapted(condition, i1), then, otherwise))
+    condition = adapted(condition, i1)
+    if isinstance(condition, Constant):
+        return then if condition.value else otherwise
+    return Apply(then.type, at, Primitive.SELECT, (condition, then, otherwise))
 
 
 def function(name: str, a: Term, at: int) -> Term:

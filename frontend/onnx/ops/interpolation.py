@@ -136,8 +136,7 @@ def resized(
     if how.mode != "nearest" and source != f64:
         x = build.cast(x, f32)
     times: dict[int, int] = {}
-    # what makes the value smaller first, then the dimensions within which elements lie together
-    for axis in sorted(dims, key=lambda d: (dims[d].target / dims[d].size, -d)):
+    for axis in sorted(dims, key=lambda d: _order(d, dims[d])):
         places, weights = _reduced(*taps(dims[axis], how))
         if (found := _times(dims[axis], places, weights)) is not None:
             times[axis] = found
@@ -148,6 +147,15 @@ def resized(
         mask = build.broadcast(build.constant(outside), shape(x))
         x = build.op(SelectOp, mask, build.splat_like(beyond or 0.0, x), x)
     return build.cast(x, source)
+
+
+def _order(axis: int, dim: Resized) -> tuple[float, int]:
+    """
+    Returns the place of a dimension in the order of all: what makes the value smaller comes first,
+    and the dimension along which elements lie together comes where the value is smallest.
+    """
+    ratio = dim.target / dim.size
+    return ratio, axis if ratio < 1 else -axis
 
 
 def _outside(dims: dict[int, Resized], n: int, transform: str) -> np.ndarray:

@@ -115,4 +115,46 @@ def col2im(node: OnnxNode) -> SSAValue:
         )
     split = node.build.reshape(x, [batch, rows // prod(block), *block, *counts])
     low = pads[:n]
+    if max(strides) > 1 and all(s == 1 or d == 1 for s, d in zip(strides, dilations, strict=True)):
+        return _folded_by_phases(node.build, split, image, strides, low, dilations)
     return node.build.op(FoldOp, split, image=image, strides=strides, low=low, dilations=dilations)
+
+
+def _folded_by_phases(
+    build: GraphBuilder,
+    x: SSAValue,
+    image: Sequence[int],
+    strides: Sequence[int],
+    low: Sequence[int],
+    dilations: Sequence[int],
+) -> SSAValue:
+    """
+    Returns the same as a fold whose windows are `strides` apart. The elements of a window that meet
+    places of one remainder, divided by the stride, are folded as channels of their own.
+    """
+    n = len(image)
+    batch, channels, *sizes = shape(x)
+    block, counts = sizes[:n], sizes[n:]
+    taps = [-(-k // s) for k, s in zip(block, strides, strict=True)]
+    missing = [t * s - k for t, s, k in zip(taps, strides, block, strict=True)]
+    if any(missing):
+        x = build.op(PadOp, x, low=[0] * (2 + 2 * n), high=[0, 0, *missing, *[0] * n], value=0)
+    parted = [size for pair in zip(taps, strides, strict=True) for size in pair]
+    x = build.reshape(x, [batch, channels, *parted, *counts])
+    tap_axes, phase_axes = range(2, 2 + 2 * n, 2), range(3, 3 + 2 * n, 2)
+    x = build.transpose(x, [0, 1, *phase_axes, *tap_axes, *range(2 + 2 * n, 2 + 3 * n)])
+    x = build.reshape(x, [batch, channels * prod(strides), *taps, *counts])
+    reach = [c + (t - 1) * d for c, t, d in zip(counts, taps, dilations, strict=True)]
+    if max(taps) > 1:
+        x = build.op(FoldOp, x, image=reach, strides=[1] * n, low=[0] * n, dilations=dilations)
+    x = build.reshape(x, [batch, channels, *strides, *reach])
+    interleaved = [axis for i in range(n) for axis in (2 + n + i, 2 + i)]
+    x = build.transpose(x, [0, 1, *interleaved])
+    whole = [r * s for r, s in zip(reach, strides, strict=True)]
+    x = build.reshape(x, [batch, channels, *whole])
+    kept = [min(size, w - l) for size, w, l in zip(image, whole, low, strict=True)]
+    x = build.slice(x, [0, 0, *low], [batch, channels, *kept])
+    beyond = [size - k for size, k in zip(image, kept, strict=True)]
+    if not any(beyond):
+        return x
+    return build.op(PadOp, x, low=[0] * (2 + n), high=[0, 0, *beyond], value=0)

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import f32, i8, i32, i64
 
 from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.selection import NonMaxSuppressionOp, NonzeroPlacesOp
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Indirect, View
-from ....glow_dialects.glow_nest.nest import Combine, Reduction
+from ....glow_dialects.glow_nest.affine import Access, Dim, Indirect, View
+from ....glow_dialects.glow_nest.nest import Combine, NumberList
 from ....glow_dialects.scalar import (
     Expr,
     arguments,
@@ -23,13 +23,17 @@ from ....glow_dialects.scalar import (
     select,
 )
 from ..registry import Kernel, kernel, total
+from ..schedules.blocking import candidates_compared
 from .lists import flag, list_blocks
 from .whole_numbers import whole_numbers
 
 _BLOCK = 64
 """Candidates that are looked at together, in vectors."""
+_PARTS = 5
+"""The corners of a box, and its area."""
 _GONE = Expr.constant(-inf, f32)
-"""The score of a candidate that is chosen or removed."""
+"""The score of a candidate that was looked at."""
+_NONE, _ONE = Expr.constant(0, i32), Expr.constant(1, i32)
 
 
 @kernel(NonzeroPlacesOp)
@@ -47,134 +51,228 @@ def nonzero_places(k: Kernel) -> None:
 @kernel(NonMaxSuppressionOp)
 def non_max_suppression(k: Kernel) -> None:
     """
-    Chooses the best candidate of a class, as often as there is one, and removes what it overlaps.
+    Looks at the candidates of a class from the best one on, and chooses those that overlap none
+    that was chosen before.
 
-    Candidates lie one after the other in blocks, and only blocks with candidates are visited.
+    Candidates lie one after the other in blocks. The largest score of each block is kept, so that
+    the best candidate is found in two short steps. Where many of them overlap a chosen one, it
+    takes less time to compare all at once.
     """
     images, classes, boxes = k.operands[1].shape
+    most = k.result.shape[2]
     k.fill(k.result, -1)
-    if not boxes or not k.result.shape[2]:
+    if not boxes or not most:
         return
     order = whole_numbers(k, -(-boxes // _BLOCK) * _BLOCK)
     b, c = Dim("b", images), Dim("c", classes)
-    corners = k.scratch((5, boxes), f32)
-    with k.repeat(b):
-        _store_corners(k, k.operands[0], b, corners)
-        with k.repeat(c):
-            candidates = _Candidates(k, order)
-            candidates.collect(k.operands[1], [b, c], corners)
-            m = Dim("m", k.result.shape[2])
-            with k.repeat(m), candidates.if_any():
-                candidates.choose([b, c, m])
+    with k.repeat(b, c):
+        candidates = _Candidates(k, order, boxes)
+        found = candidates.collect(b, c)
+        chosen = _Chosen(k, order, most)
+        with k.repeat_listed(found, 1):
+            going = select(X > _GONE, select(Y < most, _ONE, _NONE), _NONE)
+            with _only_if(k, order, [candidates.best[()], chosen.count[()]], going):
+                candidates.take(chosen.box)
+                overlaps = chosen.overlaps(k.operands[2])
+                with _only_if(k, order, [overlaps], _ONE - X):
+                    chosen.add([b, c], candidates.number())
+                with chosen.if_many_overlap(overlaps, found.count) as box:
+                    candidates.remove_overlapping(box, k.operands[2])
 
 
-def _store_corners(k: Kernel, boxes: View, b: Dim, corners: View) -> None:
-    """Computes `y0, x0, y1, x1` and the area of each box of an image."""
-    n = Dim("n", corners.shape[1])
-    given = [boxes[[b, n, i]] for i in range(4)]
-    first, second, third, fourth = arguments(4)
-    if k.call.get("center"):
+def _corners(box: Sequence[Expr], center: bool) -> Sequence[Expr]:
+    """Returns `y0, x0, y1, x1` and the area of a box."""
+    first, second, third, fourth = box
+    if center:
         sides = (second, fourth * 0.5), (first, third * 0.5)
         ends = [*(at - half for at, half in sides), *(at + half for at, half in sides)]
     else:
         pairs = (first, third), (second, fourth)
         ends = [f(*pair) for f in (minimum, maximum) for pair in pairs]
-    for i, end in enumerate([*ends, (ends[2] - ends[0]) * (ends[3] - ends[1])]):
-        k.map([n], corners[[i, n]], given, end)
+    return [*ends, (ends[2] - ends[0]) * (ends[3] - ends[1])]
+
+
+@contextmanager
+def _only_if(k: Kernel, order: View, reads: Sequence[Access], count: Expr) -> Iterator[None]:
+    """Runs the steps that are added inside if `count`, of some reads, is 1, and not if it is 0."""
+    one, times = Dim("one", 1), k.scratch((), i32)
+    k.map((), times[()], reads, count)
+    with k.repeat_listed(NumberList(one, order[[one]], times[()]), 1):
+        yield
 
 
 class _Candidates:
-    """The candidates of a class, in blocks, with the steps that work on all of them."""
+    """The candidates of a class, in blocks."""
 
-    def __init__(self, k: Kernel, order: View):
+    def __init__(self, k: Kernel, order: View, boxes: int):
         """`order` has a whole number for each place in the blocks."""
         self.k, self.order = k, order
         self.j = Dim("j", _BLOCK)
         """The place in a block."""
-        (room,) = order.shape
-        self.blocks = room // _BLOCK
+        self.blocks = -(-boxes // _BLOCK)
+        room = self.blocks * _BLOCK
         self.numbers = k.scratch((room,), i32)
         """The boxes that they are."""
         self.scores = k.scratch((room,), f32)
-        """Their scores while they are neither chosen nor removed."""
-        self.corners = k.scratch((5, room), f32)
-        self.best, self.place = k.scratch((), f32), k.scratch((), i32)
-        self.box = k.scratch((5,), f32)
+        """Their scores until they are looked at."""
+        self.corners = k.scratch((_PARTS, room), f32)
+        self.largest = k.scratch((self.blocks,), f32)
+        """The largest score of each block."""
+        self.best, self.block, self.place = (k.scratch((), t) for t in (f32, i32, i32))
+        """The best score, its block, and its place in all blocks."""
 
-    def collect(self, scores: View, row: Sequence[Dim], corners: View) -> None:
-        """Lists the candidates and copies what is known of them."""
-        k, boxes = self.k, scores.shape[2]
-        n, mask = Dim("n", boxes), k.scratch((boxes,), i8)
-        k.map([n], mask[[n]], [scores[[*row, n]], k.operands[3][[0]]], flag(X > Y))
+    def collect(self, b: Dim, c: Dim) -> NumberList:
+        """Lists the candidates of a class of an image, and copies what is known of them."""
+        k, boxes, scores, _, threshold = self.k, *self.k.operands
+        count = scores.shape[2]
+        n, mask = Dim("n", count), k.scratch((count,), i8)
+        k.map([n], mask[[n]], [scores[[b, c, n]], threshold[[0]]], flag(X > Y))
         listing = k.list_nonzeros(n, mask[[n]], self.numbers)
         self.used = list_blocks(k, listing, self.blocks, self.j.size, self.order)
-        k.fill(self.best, -inf)
-        with self._each_block() as place:
-            box = Indirect(self.numbers[[place]], boxes, scores.strides[2])
-            given = [replace(scores[[*row, 0]], indirect=box), self.order[[place]], listing.count]
-            k.map([self.j], self.scores[[place]], given, select(Y < Z, X, _GONE))
-            for i in range(5):
-                there = replace(corners[[i, 0]], indirect=replace(box, stride=1))
-                k.copy([self.j], self.corners[[i, place]], there)
-            self._note_best(place)
+        k.fill(self.largest, -inf)
+        with k.repeat_listed(self.used, 1) as (block,):
+            place = block * self.j.size + self.j
+            number = Indirect(self.numbers[[place]], count, scores.strides[2])
+            given = [replace(scores[[b, c, 0]], indirect=number), self.order[[place]]]
+            value = select(Y < Z, X, _GONE)
+            k.map([self.j], self.scores[[place]], [*given, listing.count], value)
+            of_box = replace(number, stride=boxes.strides[1])
+            box = [replace(boxes[[b, 0, i]], indirect=of_box) for i in range(4)]
+            values = _corners(arguments(4), bool(k.call.get("center")))
+            writes = [self.corners[[i, place]] for i in range(_PARTS)]
+            k.map_all([self.j], writes, box, values)
+            self._note_largest(self.largest[[block]], self.scores[[place]])
+        self._find_best()
+        return listing
 
-    @contextmanager
-    def if_any(self) -> Iterator[None]:
-        """Runs the steps that are added inside only while a candidate is left."""
-        k, one = self.k, Dim("one", 1)
-        going = k.scratch((1,), i8)
-        k.map((), going[[0]], [self.best[()]], flag(X > _GONE))
-        with k.repeat_listed(k.list_nonzeros(one, going[[one]]), 1):
-            yield
+    def take(self, box: View) -> None:
+        """Copies the box of the best candidate, which is none any more."""
+        k, j = self.k, self.j
+        there = Indirect(self.block[()], self.blocks, j.size)
+        reads = replace(self.scores[[j]], indirect=there), self.best[()], self.order[[j]]
+        own = total(Combine.MINIMUM, i32, *reads, value=self._place_if_best())
+        k.map((), self.place[()], [self.block[()]], Y * j.size + X, [j], own)
+        at = Indirect(self.place[()], self.scores.shape[0], 1)
+        for i in range(_PARTS):
+            k.copy((), box[[i]], replace(self.corners[[i, 0]], indirect=at))
+        k.map((), replace(self.scores[[0]], indirect=at), (), _GONE)
+        largest = replace(self.largest[[0]], indirect=replace(there, stride=1))
+        self._note_largest(largest, reads[0])
+        self._find_best()
 
-    def choose(self, target: Sequence[Dim]) -> None:
-        """Stores the number of the best candidate, and removes it and what overlaps it."""
-        k, room = self.k, self.order.shape[0]
-        first = self.place[()]
-        k.fill(self.place, room)
-        with self._each_block() as place:
-            reads = (self.scores[[place]], self.best[()], self.order[[place]])
-            same = select(equal(X, Y), Z, Expr.constant(room, i32))
-            found = total(Combine.MINIMUM, i32, *reads, value=same)
-            self._accumulate(first, found, minimum(X, Y))
-        there = Indirect(first, room, 1)
-        k.finish((), target, [replace(self.numbers[[0]], indirect=there)], convert(X, i64))
-        for i in range(5):
-            k.copy((), self.box[[i]], replace(self.corners[[i, 0]], indirect=there))
-        k.fill(self.best, -inf)
-        with self._each_block() as place:
-            self._remove(place)
-            self._note_best(place)
-
-    def _remove(self, place: Affine) -> None:
-        """Removes the candidates of a block that overlap the chosen one, and that one itself."""
+    def remove_overlapping(self, box: Sequence[Access], threshold: View) -> None:
+        """Removes the candidates that overlap a box."""
         k = self.k
-        reads = [self.order[[place]], self.place[()], k.operands[2][[0]]]
-        reads += [self.corners[[i, place]] for i in range(5)]
-        reads += [self.box[[i]] for i in range(5)]
-        old, own, chosen, iou, *rest = arguments(1 + len(reads))
-        a, b = rest[:5], rest[5:]
-        zero = Expr.constant(0.0, f32)
-        height, width = (
-            maximum(minimum(a[d + 2], b[d + 2]) - maximum(a[d], b[d]), zero) for d in range(2)
-        )
-        shared = height * width
-        gone = shared / (a[4] + b[4] - shared) > iou
-        for condition in (a[4] > zero, b[4] > zero):
-            gone = gone & condition
-        gone = gone | equal(own, chosen)
-        k.update([self.j], self.scores[[place]], reads, select(gone, _GONE, old))
+        *parts, limit, old = arguments(2 * _PARTS + 2)
+        gone = _overlap(parts[:_PARTS], parts[_PARTS:], limit)
+        with k.repeat_listed(self.used, 1) as (block,):
+            place = block * self.j.size + self.j
+            reads = [*(self.corners[[i, place]] for i in range(_PARTS)), *box, threshold[[0]]]
+            score = self.scores[[place]]
+            k.map_all([self.j], [score], [*reads, score], [select(gone, _GONE, old)], in_place=True)
+            self._note_largest(self.largest[[block]], score)
+        self._find_best()
+
+    def number(self) -> Access:
+        """Returns the number of the box that was taken last."""
+        at = Indirect(self.place[()], self.scores.shape[0], 1)
+        return replace(self.numbers[[0]], indirect=at)
+
+    def _find_best(self) -> None:
+        """Finds the largest score, and the first block that has it."""
+        k, p = self.k, Dim("p", self.blocks)
+        best = total(Combine.MAXIMUM, f32, self.largest[[p]])
+        k.map((), self.best[()], (), X, [p], best)
+        reads = self.largest[[p]], self.best[()], self.order[[p]]
+        first = total(Combine.MINIMUM, i32, *reads, value=self._place_if_best())
+        k.map((), self.block[()], (), X, [p], first)
+
+    def _place_if_best(self) -> Expr:
+        return select(equal(X, Y), Z, Expr.constant(self.scores.shape[0], i32))
+
+    def _note_largest(self, target: Access, score: Access) -> None:
+        self.k.map((), target, (), X, [self.j], total(Combine.MAXIMUM, f32, score))
+
+
+class _Chosen:
+    """The boxes that are chosen, in blocks of a vector."""
+
+    def __init__(self, k: Kernel, order: View, most: int):
+        self.k, self.order = k, order
+        self.lanes = k.lanes(f32)
+        self.blocks = -(-most // self.lanes)
+        self.count, self.used = k.scratch((), i32), k.scratch((), i32)
+        """The number of boxes, and of their blocks."""
+        self.compared, self.overlapping = k.scratch((), i32), k.scratch((), i32)
+        """
+        The number of boxes with which all candidates were compared, and how many candidates were
+        looked at since then that overlap another one.
+        """
+        self.corners = k.scratch((_PARTS, self.blocks * self.lanes), f32)
+        """The corners and areas of boxes; an area of 0 where there is none."""
+        self.box = k.scratch((_PARTS,), f32)
+        """The box that is looked at."""
+        for counter in (self.count, self.used, self.compared, self.overlapping):
+            k.fill(counter, 0)
+        k.fill(self.corners, 0)
+
+    def overlaps(self, threshold: View) -> Access:
+        """Returns 1 if the box overlaps one that is chosen by more than the threshold, else 0."""
+        k, found = self.k, self.k.scratch((), i32)
+        block, j = Dim("block", self.blocks), Dim("j", self.lanes)
+        k.fill(found, 0)
+        used = NumberList(block, self.order[[block]], self.used[()])
+        with k.repeat_listed(used, 1) as (each,):
+            place = each * self.lanes + j
+            reads = [self.corners[[i, place]] for i in range(_PARTS)]
+            reads += [self.box[[i]] for i in range(_PARTS)]
+            *parts, limit = arguments(2 * _PARTS + 1)
+            gone = _overlap(parts[:_PARTS], parts[_PARTS:], limit)
+            value = select(gone, _ONE, _NONE)
+            most = total(Combine.MAXIMUM, i32, *reads, threshold[[0]], value=value)
+            k.update((), found[()], (), maximum(X, Y), [j], most)
+        return found[()]
 
     @contextmanager
-    def _each_block(self) -> Iterator[Affine]:
-        """Runs steps for each block with candidates. Yields the places in it."""
-        with self.k.repeat_listed(self.used, 1) as (block,):
-            yield block * self.j.size + self.j
+    def if_many_overlap(self, overlaps: Access, candidates: Access) -> Iterator[Sequence[Access]]:
+        """
+        Runs steps for each chosen box with which not all candidates were compared, if so many were
+        looked at in vain that comparing them would have taken less time. Yields the box.
+        """
+        k, most = self.k, self.corners.shape[1]
+        k.map((), self.overlapping[()], [self.overlapping[()], overlaps], X + Y)
+        box, new = Dim("box", most), k.scratch((most,), i32)
+        times = k.scratch((), i32)
+        k.map((), times[()], [self.count[()], self.compared[()]], X - Y)
+        vain, boxes, all_candidates = (convert(e, f32) for e in (X, Y, Z))
+        reads = self.overlapping[()], times[()], candidates
+        repays = vain * candidates_compared(self.lanes) > boxes * all_candidates
+        with _only_if(k, self.order, reads, select(repays, _ONE, _NONE)):
+            k.map([box], new[[box]], [self.order[[box]], self.compared[()]], X + Y)
+            with k.repeat_listed(NumberList(box, new[[box]], times[()]), 1) as (each,):
+                yield [self.corners[[i, each]] for i in range(_PARTS)]
+            k.copy((), self.compared[()], self.count[()])
+            k.fill(self.overlapping, 0)
 
-    def _note_best(self, place: Affine) -> None:
-        largest = total(Combine.MAXIMUM, f32, self.scores[[place]])
-        self._accumulate(self.best[()], largest, maximum(X, Y))
+    def add(self, row: Sequence[Dim], number: Access) -> None:
+        """Stores the box, and its number in a row of the result."""
+        k, result = self.k, self.k.result
+        last = Indirect(self.count[()], result.shape[2], result.strides[2])
+        k.map((), replace(result[[*row, 0]], indirect=last), [number], convert(X, i64))
+        for i in range(_PARTS):
+            there = replace(last, size=self.corners.shape[1], stride=1)
+            k.copy((), replace(self.corners[[i, 0]], indirect=there), self.box[[i]])
+        k.update((), self.count[()], (), X + 1)
+        full = X + (self.lanes - 1)
+        k.map((), self.used[()], [self.count[()]], full >> (self.lanes.bit_length() - 1))
 
-    def _accumulate(self, target: Access, found: Reduction, value: Expr) -> None:
-        """Combines what is found in a block with what was found in those before."""
-        self.k.update((), target, (), value, [self.j], found)
+
+def _overlap(a: Sequence[Expr], b: Sequence[Expr], threshold: Expr) -> Expr:
+    """Returns whether the intersection of boxes is more than a part of their union."""
+    zero = Expr.constant(0.0, f32)
+    height, width = (
+        maximum(minimum(a[d + 2], b[d + 2]) - maximum(a[d], b[d]), zero) for d in range(2)
+    )
+    shared = height * width
+    more = shared / (a[4] + b[4] - shared) > threshold
+    return more & (a[4] > zero) & (b[4] > zero)

@@ -70,6 +70,14 @@ def trees_walked_together(rows: int) -> int:
     return max(1, TIMINGS.walks_together // rows)
 
 
+# boxes
+
+
+def candidates_compared(lanes: int) -> int:
+    """Returns how many candidates are compared with a box in the time of looking at the next."""
+    return TIMINGS.compared_vectors * lanes
+
+
 # attention
 
 

@@ -37,6 +37,19 @@ def test_suppression(
     check(NonMaxSuppressionOp, *given, most=most, center=center)
 
 
+@pytest.mark.parametrize(("most", "wanted"), [(7, 7), (100, 11)])
+def test_suppression_of_crowds(rng: np.random.Generator, most: int, wanted: int):
+    """Many boxes lie around a few places; of each crowd, one stays."""
+    centers, sizes = np.arange(11) * 100, np.full((1, 700, 2), 50)
+    places = centers[rng.integers(0, 11, 700), None] + rng.uniform(-2, 2, (1, 700, 2))
+    boxes = np.concatenate([places, sizes], 2).astype(np.float32)
+    scores = rng.uniform(0.5, 1, (1, 1, 700)).astype(np.float32)
+    given = (boxes, scores, np.array([0.5], np.float32), np.array([0.25], np.float32))
+    check(NonMaxSuppressionOp, *given, most=most, center=True)
+    (found,) = run_node(NonMaxSuppressionOp, *given, most=most, center=True)[0]
+    assert np.count_nonzero(found >= 0) == wanted
+
+
 def test_empty_boxes_suppress_nothing():
     boxes = np.array([[[0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 1], [1, 1, 0, 0]]], np.float32)
     scores = np.array([[[1, 2, 3, 3]]], np.float32)
