@@ -289,6 +289,11 @@ class Timings:
     """Vectors of candidates that non-maximum suppression may compare with a chosen box for each
     overlapping candidate that it looked at in vain. Looking takes the time of 8 on a Zen 4, but
     those that come overlap as often: of 8, 16, 32 and 64, the last is fastest for crowded boxes."""
+    least_vector_channels: float = 0.25
+    """Channels, in vectors, of which points of images are read together."""
+    copied_reads: int = 8
+    """Elements that are copied with their channels together in the time in which one is read where
+    they are apart."""
     least_packed_queries: int = 12
     """Positions of a query that repay packing keys and values into panels."""
     masked_keys: int = 96

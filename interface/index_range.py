@@ -48,14 +48,12 @@ class IndexRange:
 
     def _holds(self, array: np.ndarray) -> bool:
         """Returns whether all numbers are in the range; it reads them without a copy."""
-        if not array.size:
+        if not array.size or _lies_within(array.reshape(-1), max(self.low), min(self.high)):
             return True
         if len(self.low) == 1:
-            (low,), (high,) = self.low, self.high
-            # numpy finds the extremes of a flat array fastest
-            flat = array.reshape(-1)
-            return bool(low <= np.minimum.reduce(flat) and np.maximum.reduce(flat) <= high)
-        return bool(np.all(array >= self.low) and np.all(array <= self.high))
+            return False
+        along = range(len(self.low))
+        return all(_lies_within(array[..., i], self.low[i], self.high[i]) for i in along)
 
     def expect(self, array: np.ndarray, name: str) -> None:
         """Raises InputError unless all indices of the input `name` are in the range."""
@@ -76,3 +74,8 @@ class IndexRange:
                     f"{self.user}: expected {self.what} in {low} to {high}, found "
                     f"{smallest if smallest < low else largest}, which the network computes"
                 )
+
+
+def _lies_within(array: np.ndarray, low: int, high: int) -> bool:
+    """Returns whether all numbers of an array are in a range. It is fastest for flat arrays."""
+    return bool(low <= np.minimum.reduce(array, None) and np.maximum.reduce(array, None) <= high)

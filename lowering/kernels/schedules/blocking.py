@@ -78,6 +78,23 @@ def candidates_compared(lanes: int) -> int:
     return TIMINGS.compared_vectors * lanes
 
 
+# samples of images
+
+
+def repays_channels_last(lanes: int, channels: int, elements: int, reads: int) -> bool:
+    """
+    Returns whether `reads` reads of images with `elements` elements in each channel repay a copy in
+    which the channels of an element lie together.
+    """
+    enough = TIMINGS.least_vector_channels * lanes
+    return channels >= enough and TIMINGS.copied_reads * reads >= elements
+
+
+def points_together(machine: MachineDescription, point_bytes: int) -> int:
+    """Returns how many points are computed before their channels are put apart."""
+    return max(1, machine.l1_bytes // 2 // point_bytes)
+
+
 # attention
 
 

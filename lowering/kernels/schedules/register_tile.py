@@ -69,6 +69,8 @@ def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
                 others = [d for d in nest.parallel if d is not vector]
                 blocks = [d for d in others if image.stride(d) == 0 != filters.stride(d)]
                 pixels = [d for d in others if filters.stride(d) == 0 != image.stride(d)]
+                if any(filters.is_chosen_along(d) for d in pixels):
+                    continue
                 vectors = vector.size // lanes
                 return Roles(vector, vectors, image, filters, number, tuple(blocks), tuple(pixels))
     return None

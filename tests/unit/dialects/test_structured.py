@@ -40,7 +40,7 @@ DEFAULTS = {
     "glow.lp_pool": "kernel meaning shapes work",
     "glow.max_pool_places": "kernel meaning shapes work",
     "glow.resample": "kernel meaning work",
-    "glow.sample": "kernel meaning work",
+    "glow.sample": "meaning work",
     "glow.fold": "kernel meaning work",
     "glow.determinant": "kernel meaning shapes work",
     "glow_cpu.blocked_convolution": "batch shapes work",

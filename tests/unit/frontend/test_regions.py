@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import glow
 import numpy as np
 import onnx
 import pytest
 from glow.tests.support.oracle import run_onnx_model
+from onnx import TensorProto
+from onnx.helper import make_graph, make_model, make_node, make_tensor_value_info
+from onnx.numpy_helper import from_array
+from onnx.reference import ReferenceEvaluator
 
 BATCH_NORM = """(float[4,3,5] x, float[3] s, float[3] b, float[3] m, float[3] v)
     => (float[4,3,5] y, float[3] a, float[3] c) {
@@ -38,3 +44,33 @@ def test_against_onnxruntime(name: str, rng: np.random.Generator):
         feed["v"] = np.abs(feed["v"])
     for a, b in zip(model.run(None, feed), run_onnx_model(proto, feed), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-5, strict=True)
+
+
+FOLDS = [
+    # batch, channels, image, window, strides, pads, dilations
+    (1, 3, (7, 9), (3, 2), (1, 1), (1, 0, 1, 1), (1, 2)),
+    (2, 3, (13, 11), (3, 2), (2, 3), (1, 0, 2, 1), (1, 1)),
+    (2, 3, (13, 11), (3, 2), (2, 1), (1, 0, 2, 1), (1, 2)),
+    (1, 2, (13, 11), (3, 2), (2, 2), (1, 0, 2, 1), (1, 2)),
+    (1, 2, (17,), (2,), (5,), (2, 1), (1,)),
+    (1, 2, (17,), (4,), (4,), (0, 0), (1,)),
+    (1, 2, (5, 6, 7), (2, 3, 1), (2, 1, 2), (0, 1, 0, 1, 0, 0), (1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize("case", FOLDS, ids=str)
+def test_windows_are_put_together(case: tuple, rng: np.random.Generator):
+    batch, channels, image, window, strides, pads, dilations = case
+    n = len(image)
+    geometry = zip(image, window, strides, pads[:n], pads[n:], dilations, strict=True)
+    counts = [(i + a + b - (w - 1) * d - 1) // s + 1 for i, w, s, a, b, d in geometry]
+    shape = (batch, channels * math.prod(window), math.prod(counts))
+    attributes = {"strides": strides, "pads": pads, "dilations": dilations}
+    node = make_node("Col2Im", ["x", "image", "window"], ["y"], **attributes)
+    x, y = (make_tensor_value_info(v, TensorProto.FLOAT, s) for v, s in (("x", shape), ("y", None)))
+    sizes = [from_array(np.array(v), k) for k, v in (("image", image), ("window", window))]
+    proto = make_model(make_graph([node], "g", [x], [y], sizes))
+    feed = {"x": rng.standard_normal(shape).astype(np.float32)}
+    (found,) = glow.compile(proto).run(None, feed)
+    (wanted,) = ReferenceEvaluator(proto).run(None, feed)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
