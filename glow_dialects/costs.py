@@ -205,6 +205,17 @@ def repays_rounded_patches(
     return multiplied / lanes / 2 / timings.vector_units + copied < direct
 
 
+def repays_unpacking(
+    rows: int, input_bits: int, machine: MachineDescription, timings: Timings = TIMINGS
+) -> bool:
+    """
+    Returns whether products of `rows` rows, rounded to `input_bits` bits, repay unpacking weights
+    of a few bits to floats: never where the machine multiplies more bytes than floats at a time.
+    """
+    multiplies_bytes = input_bits <= 8 and machine.byte_dot(unsigned=True) is not None
+    return rows >= timings.least_unpacked_rows and not multiplies_bytes
+
+
 def gathered_tile(points: int, steps: int, quads: int, timings: Timings = TIMINGS) -> float:
     """
     Returns a tile of `points` vectors of products whose terms are gathered: so many quads of pixels

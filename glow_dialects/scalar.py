@@ -93,6 +93,11 @@ class Primitive(StrEnum):
     In each half of integers of 32 bits, `c` plus the products of two unsigned bytes of `a` and two
     signed ones of `b`. The sum of both products saturates; that with `c` wraps around.
     """
+    MULTIPLY_ADD_QUADS = "multiply_add_quads"
+    """
+    `c` plus the products of the four unsigned bytes of `a` and the signed ones of `b`, integers of
+    32 bits. Sums wrap around.
+    """
 
 
 _UNARY = {
@@ -102,7 +107,7 @@ _UNARY = {
 }
 _TERNARY = {
     *(Primitive.SELECT, Primitive.MULTIPLY_ADD),
-    *(Primitive.MULTIPLY_ADD_PAIRS, Primitive.MULTIPLY_ADD_BYTES),
+    *(Primitive.MULTIPLY_ADD_PAIRS, Primitive.MULTIPLY_ADD_BYTES, Primitive.MULTIPLY_ADD_QUADS),
 }
 ARITY: Mapping[Primitive, int] = {
     p: 1 if p in _UNARY else 3 if p in _TERNARY else 2 for p in Primitive

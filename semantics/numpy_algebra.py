@@ -141,6 +141,15 @@ def multiply_add_bytes(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarra
     return result
 
 
+def multiply_add_quads(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """
+    Returns `c` plus the products of the four bytes of i32 arrays, of which those of `a` are
+    unsigned, modulo 2^32.
+    """
+    products = [(a >> at & 0xFF) * (b << 24 - at >> 24) for at in range(0, 32, 8)]
+    return sum(products, c)
+
+
 _PRIMITIVES: Mapping[Primitive, Callable[..., np.ndarray]] = {
     Primitive.ADD: np.add,
     Primitive.SUB: np.subtract,
@@ -175,6 +184,7 @@ _PRIMITIVES: Mapping[Primitive, Callable[..., np.ndarray]] = {
     Primitive.MULTIPLY_ADD: multiply_add,
     Primitive.MULTIPLY_ADD_PAIRS: multiply_add_pairs,
     Primitive.MULTIPLY_ADD_BYTES: multiply_add_bytes,
+    Primitive.MULTIPLY_ADD_QUADS: multiply_add_quads,
 }
 
 

@@ -13,8 +13,8 @@ from ..scalar import Expr, Primitive, apply
 from .elementwise import Ternary, X, Y, Z
 
 
-class HalvesTernary(Ternary, abc.ABC):
-    """Three operands of integers of 32 bits that consist of halves."""
+class PartsTernary(Ternary, abc.ABC):
+    """Three operands of integers of 32 bits that consist of smaller ones."""
 
     @classmethod
     def result_element(cls, call: Call) -> Attribute:
@@ -24,7 +24,7 @@ class HalvesTernary(Ternary, abc.ABC):
 
 
 @irdl_op_definition
-class MultiplyAddPairsOp(HalvesTernary):
+class MultiplyAddPairsOp(PartsTernary):
     """
     `z` plus the product of the low halves of `x` and `y`, plus that of their high halves. The
     halves of an i32 are signed integers of 16 bits. Sums wrap around.
@@ -43,7 +43,7 @@ class MultiplyAddPairsOp(HalvesTernary):
 
 
 @irdl_op_definition
-class MultiplyAddBytesOp(HalvesTernary):
+class MultiplyAddBytesOp(PartsTernary):
     """
     In each half of an i32, `z` plus the products of two bytes of `x`, which are unsigned, and of
     `y`, which are signed. The sum of both products saturates to 16 bits; that with `z` wraps
@@ -60,3 +60,22 @@ class MultiplyAddBytesOp(HalvesTernary):
     @classmethod
     def scalar(cls, call: Call) -> Expr:
         return apply(Primitive.MULTIPLY_ADD_BYTES, X, Y, Z)
+
+
+@irdl_op_definition
+class MultiplyAddQuadsOp(PartsTernary):
+    """
+    `z` plus the products of the four bytes of `x`, which are unsigned, and of `y`, which are
+    signed. Sums wrap around.
+
+    ```mlir
+    %r = glow.multiply_add_quads %x, %y, %z
+       : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+    ```
+    """
+
+    name = "glow.multiply_add_quads"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return apply(Primitive.MULTIPLY_ADD_QUADS, X, Y, Z)

@@ -45,4 +45,5 @@ PRIMITIVE_NODES: Mapping[Primitive, type[DataParallel]] = {
     Primitive.MULTIPLY_ADD: arithmetic.MultiplyAddOp,
     Primitive.MULTIPLY_ADD_PAIRS: integer_parts.MultiplyAddPairsOp,
     Primitive.MULTIPLY_ADD_BYTES: integer_parts.MultiplyAddBytesOp,
+    Primitive.MULTIPLY_ADD_QUADS: integer_parts.MultiplyAddQuadsOp,
 }

@@ -40,6 +40,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ...glow_dialects.blob import release_files
+from ...glow_dialects.costs import repays_unpacking
 from ...glow_dialects.elements import is_float, storage_type, type_bytes
 from ...glow_dialects.glow.arithmetic import AddOp, SubOp
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
@@ -154,7 +155,8 @@ class _Rules:
 
     def narrow(self, node: BlockQuantizedMatMulOp, build: Build) -> SSAValue | None:
         columns = shape_of(node.weights.type)[0]
-        many = prod(shape_of(node.input.type)[:-1]) >= TIMINGS.least_unpacked_rows
+        rows, input_bits = prod(shape_of(node.input.type)[:-1]), node.input_bits.value.data
+        many = repays_unpacking(rows, input_bits, self.machine)
         vectors = self.machine.panel_vectors if many else TIMINGS.narrow_panel_vectors
         return packed_product(node, build, panel_width(columns, self.lanes, vectors))
 

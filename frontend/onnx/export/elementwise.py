@@ -118,8 +118,8 @@ def multiply_add(writer: Writer, node: m.MultiplyAddOp) -> str:
     return writer.emit("Add", writer.emit("Mul", first, second), third, hint=hint_of(node))
 
 
-@exporter(p.MultiplyAddPairsOp, p.MultiplyAddBytesOp)
-def multiply_add_parts(writer: Writer, node: p.HalvesTernary) -> str:
+@exporter(p.MultiplyAddPairsOp, p.MultiplyAddBytesOp, p.MultiplyAddQuadsOp)
+def multiply_add_parts(writer: Writer, node: p.PartsTernary) -> str:
     raise Unsupported("products of the parts of integers")
 
 

@@ -10,6 +10,7 @@ from operator import add
 
 from xdsl.dialects.builtin import f32, i32
 
+from ....glow_dialects.costs import repays_unpacking
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.narrow_weights import WORD_BITS, PackedBlockQuantizedMatMulOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, affine
@@ -24,7 +25,7 @@ from ....glow_dialects.scalar import (
     multiply_add,
 )
 from ..registry import Kernel, kernel, total
-from ..schedules.blocking import repays_unpacking, rows_of_panels, words_together
+from ..schedules.blocking import rows_of_panels, words_together
 from .row_blocks import Rows, for_rows
 
 _BYTE_BITS, _HALF_BITS = 8, 16
@@ -36,13 +37,14 @@ _LEAST = 1e-30
 def matmul(k: Kernel) -> None:
     """
     Computes `y[r, j]` as the sum over blocks of `scale * (sum(q * x) - zero point * sum(x))`. Many
-    rows meet panels that are unpacked before; few rows meet words, a few at a time.
+    rows meet panels that are unpacked before; few rows, and those of bytes where the machine
+    multiplies these, meet words, a few at a time.
     """
     x, words = k.operands[:2]
     full, rest = divmod(k.call.int("columns"), words.shape[3])
 
     def visit(rows: Rows) -> None:
-        many = repays_unpacking(rows.row.size)
+        many = repays_unpacking(rows.row.size, k.call.int("input_bits"), k.machine)
         product = _unpacked_product(k, rows) if many else _word_product(k, rows)
         if full:
             product(Dim("p", full), 0, words.shape[3])
@@ -140,9 +142,15 @@ def _word_product(k: Kernel, rows: Rows) -> Product:
     wide = k.call.int("input_bits") > _HALF_BITS
     together = 1 if wide else words_together(size)
     steps = _Steps(Dim("b", blocks), Dim("c", size // together), together, WORD_BITS // bits)
-    # products of two unsigned bytes and two signed ones may exceed 16 bits
-    part = _HALF_BITS if bits == _BYTE_BITS else k.call.int("input_bits")
-    dot = _dot if wide else _pair_dot if part == _HALF_BITS else _quad_dot
+    part, adds_quads = k.call.int("input_bits"), k.machine.byte_dot(unsigned=True) is not None
+    if bits == _BYTE_BITS and not adds_quads:
+        part = _HALF_BITS  # two products of unsigned bytes and signed ones may exceed 16 bits
+    if wide:
+        dot = _dot
+    elif part == _HALF_BITS:
+        dot = _pair_dot
+    else:
+        dot = _quad_dot if adds_quads else _byte_pairs_dot
     factors = _divided_factors(k, rows, steps) if wide else _rounded_factors(k, rows, steps, part)
 
     def product(p: Dim, first: int, columns: int) -> None:
@@ -204,9 +212,18 @@ def _pair_dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr
 
 
 def _quad_dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr:
+    """Returns the sum of products of numbers of words with quads of integers, as f32."""
+    places, value = _BYTE_BITS // bits, Expr.constant(0, i32)
+    for i, factor in enumerate(factors):
+        quad = _quad(words[i // places], bits, i % places)
+        value = apply(Primitive.MULTIPLY_ADD_QUADS, quad, factor, value)
+    return convert(value, f32)
+
+
+def _byte_pairs_dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr:
     """
-    Returns the sum of products of numbers of words with quads of integers, as f32. As many products
-    as do not overflow are added in 16 bits.
+    Returns the same on machines that add two products of bytes in 16 bits, in which as many are
+    added as do not overflow.
     """
     places, value, part = _BYTE_BITS // bits, Expr.constant(0, i32), Expr.constant(0, i32)
     most = (2 ** (_HALF_BITS - 1) - 1) // (2 * (2**bits - 1) * (2 ** (_BYTE_BITS - 1) - 1))

@@ -80,8 +80,8 @@ class ArithAlgebra:
         """Returns a primitive other than a conversion."""
         if kind is Primitive.MULTIPLY_ADD:
             return self.multiply_add(*args)
-        if kind in _DOTS:
-            return self._multiply_add_parts(_DOTS[kind], args)
+        if kind in _PARTS:
+            return self._multiply_add_parts(kind, args)
         if kind is Primitive.SELECT:
             return Value(self.emitter.select(*(a.ssa for a in args)), args[1].element)
         if kind in _COMPARISONS:
@@ -107,12 +107,15 @@ class ArithAlgebra:
         kind = vector.FMAOp if lanes_of(a.ssa) > 1 else math.FmaOp
         return Value(self.emitter.op(kind, operands, acc.ssa.type), acc.element)
 
-    def _multiply_add_parts(self, kind: DotKind, args: Sequence[Value]) -> Value:
+    def _multiply_add_parts(self, primitive: Primitive, args: Sequence[Value]) -> Value:
         """Returns the sum of products of the parts of integers of 32 bits."""
+        kind = _DOTS.get(primitive, self.machine.byte_dot(unsigned=True))
+        if kind is None or self.lanes == 1:
+            return self.evaluate(_PARTS[primitive], args)[0]
         rule = DOT_RULES[kind]
         count = self.lanes * 32 // bits(rule.sum)
-        if self.lanes == 1 or count not in rule.lanes:
-            return self.evaluate(_PARTS[kind], args)[0]
+        if count not in rule.lanes:
+            return self.evaluate(_PARTS[primitive], args)[0]
         a, b, acc = (v.ssa for v in args)
         factors = [self.emitter.bitcast(v, rule.element, rule.terms * count) for v in (a, b)]
         total = acc if rule.sum == i32 else self.emitter.bitcast(acc, rule.sum, count)
@@ -274,15 +277,24 @@ def _sums_of_bytes(a: Expr, b: Expr, acc: Expr) -> Expr:
     return halves[0] | (halves[1] << 16)
 
 
+def _sum_of_bytes(a: Expr, b: Expr, acc: Expr) -> Expr:
+    """Returns `acc` plus the products of unsigned and signed bytes."""
+    for at in range(0, 32, 8):
+        acc = acc + _field(a, at, 8, False) * _field(b, at, 8, True)
+    return acc
+
+
 _DOTS = {
     Primitive.MULTIPLY_ADD_PAIRS: DotKind.MADD,
     Primitive.MULTIPLY_ADD_BYTES: DotKind.MADDUBS,
 }
+"""The instructions that all processors have."""
 _PARTS = {
-    DotKind.MADD: Body((_sum_of_halves(*arguments(3)),), (i32,)),
-    DotKind.MADDUBS: Body((_sums_of_bytes(*arguments(3)),), (i32,)),
+    Primitive.MULTIPLY_ADD_PAIRS: Body((_sum_of_halves(*arguments(3)),), (i32,)),
+    Primitive.MULTIPLY_ADD_BYTES: Body((_sums_of_bytes(*arguments(3)),), (i32,)),
+    Primitive.MULTIPLY_ADD_QUADS: Body((_sum_of_bytes(*arguments(3)),), (i32,)),
 }
-"""The same sums for numbers of lanes that `glow_vec.dot` lacks."""
+"""The same sums where `glow_vec.dot` has no such instruction, or not for so many lanes."""
 _EITHER_ZERO = {Primitive.MAXIMUM, Primitive.MINIMUM}
 _COMPARISONS = {Primitive.EQ, Primitive.LT, Primitive.LE}
 _FLOAT: dict[Primitive, type[Operation]] = {

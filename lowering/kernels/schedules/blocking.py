@@ -170,11 +170,6 @@ def repays_grouping(rows: int) -> bool:
     return rows >= TIMINGS.least_grouped_rows
 
 
-def repays_unpacking(rows: int) -> bool:
-    """Returns whether products of `rows` rows repay unpacking weights of a few bits to floats."""
-    return rows >= TIMINGS.least_unpacked_rows
-
-
 def words_together(words: int) -> int:
     """Returns how many words of a block of weights a step of a reduction unpacks."""
     return max(n for n in range(1, TIMINGS.most_words_together + 1) if words % n == 0)

@@ -28,6 +28,7 @@ func.func @arithmetic(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %i: tensor<4xi32
   %fused = glow.multiply_add %a, %b, %a : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   %pairs = glow.multiply_add_pairs %i, %i, %i : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   %bytes = glow.multiply_add_bytes %i, %i, %i : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %quads = glow.multiply_add_quads %i, %i, %i : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   func.return
 }
 
@@ -56,6 +57,7 @@ func.func @arithmetic(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %i: tensor<4xi32
 // CHECK-NEXT:     %fused = glow.multiply_add %a, %b, %a : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:     %pairs = glow.multiply_add_pairs %i, %i, %i : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
 // CHECK-NEXT:     %bytes = glow.multiply_add_bytes %i, %i, %i : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+// CHECK-NEXT:     %quads = glow.multiply_add_quads %i, %i, %i : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

@@ -11,7 +11,11 @@ import pytest
 from glow.glow_dialects.glow import NODES, DataParallel, Node
 from glow.glow_dialects.glow.constant import SplatOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
-from glow.glow_dialects.glow.integer_parts import MultiplyAddBytesOp, MultiplyAddPairsOp
+from glow.glow_dialects.glow.integer_parts import (
+    MultiplyAddBytesOp,
+    MultiplyAddPairsOp,
+    MultiplyAddQuadsOp,
+)
 from glow.glow_dialects.glow.logic import (
     BitcastOp,
     CastOp,
@@ -313,7 +317,7 @@ def test_data_parallel(operator: type[Node]):
             check(operator, *arrays, tolerance=1e-4)
 
 
-@pytest.mark.parametrize("operator", [MultiplyAddPairsOp, MultiplyAddBytesOp])
+@pytest.mark.parametrize("operator", [MultiplyAddPairsOp, MultiplyAddBytesOp, MultiplyAddQuadsOp])
 def test_products_of_the_parts_of_integers(operator: type[Node], rng: np.random.Generator):
     """Compares whole vectors, and single numbers, which have no instruction."""
     for count in (1, 83):

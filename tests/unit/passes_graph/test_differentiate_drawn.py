@@ -29,7 +29,7 @@ WITHOUT_FLOATS = {
     *("constant", "splat", "and", "or", "xor", "not", "equal", "less", "less_equal", "bitcast"),
     *("shift_left", "shift_right", "arg_max", "arg_min", "top_indices", "max_pool_places"),
     *("quantize", "dequantize", "storage_cast", "rescale", "random_bits"),
-    *("multiply_add_pairs", "multiply_add_bytes", "block_quantized_matmul"),
+    *("multiply_add_pairs", "multiply_add_bytes", "multiply_add_quads", "block_quantized_matmul"),
 }
 """Operators without operands or results of floats, or with weights of few bits."""
 DIFFERENTIABLE = [

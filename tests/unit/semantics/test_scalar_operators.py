@@ -408,6 +408,9 @@ def test_products_of_the_parts_of_integers(rng: np.random.Generator):
     sums = np.vectorize(_saturated, otypes=[object])((left * right).sum(-1)) + halves[2]
     found = run_node(integer_parts.MultiplyAddBytesOp, a, b, c).view(np.uint16)
     assert found.tolist() == [int(v) % 2**16 for v in sums.reshape(-1)]
+    want = (left * right).sum((-2, -1)) + c.astype(object)
+    found = run_node(integer_parts.MultiplyAddQuadsOp, a, b, c)
+    assert [int(v) % 2**32 for v in found] == [int(v) % 2**32 for v in want]
 
 
 def test_bitcast(rng: np.random.Generator):
@@ -428,6 +431,7 @@ def test_every_data_parallel_operator_is_tested():
     tested = {case[0] for table in tables for case in table} | {logic.SelectOp, logic.CastOp}
     tested |= {logic.BitcastOp, arithmetic.MultiplyAddOp}
     tested |= {integer_parts.MultiplyAddPairsOp, integer_parts.MultiplyAddBytesOp}
+    tested |= {integer_parts.MultiplyAddQuadsOp}
     tested |= {logic.ShiftLeftOp, logic.ShiftRightOp, random.RandomBitsOp, *QUANTIZED}
     assert tested == {n for n in NODES if issubclass(n, DataParallel)}
 
