@@ -15,8 +15,7 @@ from dataclasses import dataclass
 class Timings:
     """
     Measured numbers. Cycles are those of a core; an operation is one instruction on vectors; a
-    share of a cache is the part that can be expected to stay while other data passes through.
-    """
+    share of a cache is the part that can be expected to stay while other data passes through."""
 
     # a core
 
@@ -33,10 +32,8 @@ class Timings:
     usual_clock: float = 2.5e9
     """Cycles per second, where the system does not tell."""
     flops_per_byte: float = 10.0
-    """
-    Floating-point operations of a core in the time in which it reads a byte from memory: 4 on a
-    quiet desktop, 20 where many cores share the memory.
-    """
+    """Floating-point operations of a core in the time in which it reads a byte from memory: 4 on a
+    quiet desktop, 20 where many cores share the memory."""
 
     # caches
 
@@ -61,10 +58,8 @@ class Timings:
     amx_prefetched_bytes: int = 1 << 17
     """Filters that are larger are prefetched in loops of tile registers."""
     amx_filters_l2_share: float = 1 / 4
-    """
-    Part of the second cache in which a filter stays that tile registers read again for each group
-    of pixels.
-    """
+    """Part of the second cache in which a filter stays that tile registers read again for each
+    group of pixels."""
     amx_image_l2_share: float = 1 / 2
     """Part of the second cache that pixels have while they meet a larger filter."""
 
@@ -94,10 +89,8 @@ class Timings:
     # steps of reductions in general
 
     reduction_fma_cycles: float = 1.0
-    """
-    Cycles of a multiplication and addition. Loops that are not register tiles of products do not
-    keep several vector units busy.
-    """
+    """Cycles of a multiplication and addition. Loops that are not register tiles of products do
+    not keep several vector units busy."""
     reduction_overlap: float = 0.25
     """Part of the shorter of arithmetic and loads that the longer does not hide."""
     reduction_step_cycles: float = 2.0
@@ -118,10 +111,8 @@ class Timings:
     prefetched_pixel_share: float = 0.1
     """The part of these cycles that remains where the tile before prefetches the pixel."""
     l2_vector_cycles: float = 2.2
-    """
-    Loading a vector of filters from the second cache. On a Zen 3, tiles of 32-byte vectors read 14
-    bytes a cycle.
-    """
+    """Loading a vector of filters from the second cache. On a Zen 3, tiles of 32-byte vectors read
+    14 bytes a cycle."""
     tile_cycles: float = 16.0
     """Starting and finishing a tile, besides its stores."""
     tile_result_cycles: float = 2.0
@@ -134,10 +125,8 @@ class Timings:
     """Starting and finishing a tile of such products."""
 
     rounded_vector_cycles: float = 5.0
-    """
-    Rounding a vector of a factor to bf16, and storing it in the pairs of a product, beyond what a
-    product in f32 does with it.
-    """
+    """Rounding a vector of a factor to bf16, and storing it in the pairs of a product, beyond what
+    a product in f32 does with it."""
     patch_vector_cycles: float = 12.0
     """Writing a vector of the patches of a convolution to memory."""
     product_cycles: int = 500
@@ -163,10 +152,8 @@ class Timings:
     unit_cycles: int = 8
     """Finding the place of a unit of work in each further loop."""
     interruption_share: float = 0.03
-    """
-    Part of much work that threads wait for one that was interrupted or came late, if the work is
-    in too few units to leave an end of each part to whichever thread is ready.
-    """
+    """Part of much work that threads wait for one that was interrupted or came late, if the work
+    is in too few units to leave an end of each part to whichever thread is ready."""
     least_drawn_cycles: int = 20000
     """With less work than this, each thread does a part that is fixed beforehand."""
     part_cycles: int = 2048
@@ -177,10 +164,8 @@ class Timings:
     # Winograd convolution: when it is chosen, in floating-point operations at full speed
 
     l3_flops_per_byte: float = 4.0
-    """
-    The same as `flops_per_byte` for filters in the last cache: on a Zen 4, whose core makes 117
-    GFLOP/s, it gives 30 to 35 GB/s.
-    """
+    """The same as `flops_per_byte` for filters in the last cache: on a Zen 4, whose core makes 117
+    GFLOP/s, it gives 30 to 35 GB/s."""
     constants_l3_share: float = 1 / 2
     """The part of the last cache in which constants stay from call to call."""
     filter_overlap: float = 0.25
@@ -199,10 +184,8 @@ class Timings:
     words_flops_per_byte: float = 4.0
     """The same for products of words, whose few filters are prefetched meanwhile."""
     parts_near_flops: float = 15.0
-    """
-    Further work for an element that is divided into parts, or of its products, where a block of
-    tiles and all filters stay in the second cache.
-    """
+    """Further work for an element that is divided into parts, or of its products, where a block of
+    tiles and all filters stay in the second cache."""
     parts_far_flops: float = 120.0
     """The same where they do not stay there."""
     parts_start_flops: float = 2e7
@@ -213,16 +196,13 @@ class Timings:
     block_far_accesses: float = 4.0
     """The number of accesses beyond the L2 cache to a byte of a block that does not fit into it."""
     reused_filter_share: float = 0.1
-    """
-    The cost of reading a byte of filters that stayed in the cache, relative to one that did not.
-    """
+    """The cost of reading a byte of filters that stayed in the cache, relative to one that did
+    not."""
     block_code_share: float = 0.5
     """The share that a further kind of block adds to the cost, because its code is separate."""
     even_block_bytes: int = 1 << 26
-    """
-    Bytes of filters that are read for all tiles, below which threads lose more by waiting for each
-    other between the steps of a block than by blocks that do not come out even.
-    """
+    """Bytes of filters that are read for all tiles, below which threads lose more by waiting for
+    each other between the steps of a block than by blocks that do not come out even."""
     near_block_tiles: int = 28
     """Tiles of a block that stays in the second cache, as the choice of the algorithm assumes."""
 
@@ -267,10 +247,9 @@ class Timings:
     least_amx_quads: int = 4
     """Depth of an AMX tile; with less, vectors are as fast, unless there is no more."""
     least_pixel_filters: int = 4
-    """
-    Elements of filters of a tile of blocks, for each pixel that meets them, that repay prefetching
-    those of the next tile. Where they are fewer, the pixels that wait for them are few among all.
-    """
+    """Elements of filters of a tile of blocks, for each pixel that meets them, that repay
+    prefetching those of the next tile. Where they are fewer, the pixels that wait for them are few
+    among all."""
     chosen_row_bytes: int = 512
     """The distance by which rows that a list chooses are prefetched."""
 
@@ -279,10 +258,8 @@ class Timings:
     latency_rows: int = 4
     """Rows whose reductions hide each other's latency."""
     queries: int = 48
-    """
-    Positions of a query that meet a block of keys at a time. Register tiles of 4, 6, 8 or 12 rows
-    divide it.
-    """
+    """Positions of a query that meet a block of keys at a time. Register tiles of 4, 6, 8 or 12
+    rows divide it."""
     few_queries: int = 8
     """The same for keys as they are, all at once."""
     compared_vectors: int = 64
@@ -297,10 +274,8 @@ class Timings:
     least_packed_queries: int = 12
     """Positions of a query that repay packing keys and values into panels."""
     masked_keys: int = 96
-    """
-    Keys of a block, at most, where a mask may hide whole blocks, if there are more than two: twice
-    the positions of a query that meet it.
-    """
+    """Keys of a block, at most, where a mask may hide whole blocks, if there are more than two:
+    twice the positions of a query that meet it."""
     least_packed_steps: int = 16
     """Steps of a recurrent layer that repay packing its weights into panels."""
     rows_ahead: int = 64
@@ -308,10 +283,8 @@ class Timings:
     narrow_panel_vectors: int = 1
     """Vectors of a panel of weights of a few bits."""
     most_words_together: int = 4
-    """
-    Words of a block of such weights that a step unpacks, if it multiplies integers. Of floats, one
-    word has enough operations.
-    """
+    """Words of a block of such weights that a step unpacks, if it multiplies integers. Of floats,
+    one word has enough operations."""
     least_unpacked_rows: int = 24
     """Rows of a product that repay unpacking weights of a few bits to memory."""
     least_transposed_rows: int = 16
@@ -340,10 +313,8 @@ class Timings:
     most_patch_bytes: int = 1 << 26
     """Bytes of patches that a convolution may have."""
     least_spared_lanes: float = 1 / 8
-    """
-    The share of the lanes of input channels, which no channel fills, that repays blocks of a size
-    other than that of a vector.
-    """
+    """The share of the lanes of input channels, which no channel fills, that repays blocks of a
+    size other than that of a vector."""
     least_packed_window: int = 16
     """Elements of a depthwise window that repays packing its input, and unpacking its result."""
     least_packed_integer_window: int = 9
@@ -355,10 +326,8 @@ class Timings:
     pool_pass: float = 3.0
     """Operations in the time in which a pool loads and stores a vector once more."""
     most_inline_weight: int = 12
-    """
-    Operations of a body that runs on accumulators in registers. For more, a tile would have to have
-    few accumulators, so the body runs on results that are still in the nearest cache.
-    """
+    """Operations of a body that runs on accumulators in registers. For more, a tile would have to
+    have few accumulators, so the body runs on results that are still in the nearest cache."""
     finished_rows: int = 48
     """Rows that a heavier body has at a time."""
     row_granule: int = 24
@@ -391,10 +360,8 @@ class Timings:
     small_portions: int = 4
     """Portions into which the rest of each part is cut, for any thread to take."""
     block_l2_caches: int = 4
-    """
-    How many second caches the transformed input and products of a Winograd block fill at most, if
-    blocks can be smaller.
-    """
+    """How many second caches the transformed input and products of a Winograd block fill at most,
+    if blocks can be smaller."""
     least_shared_tiles: int = 14
     """Tiles of Winograd blocks that threads take in turns; products of fewer are slow."""
     least_shared_share: float = 0.75

@@ -97,44 +97,59 @@ def divided_dimension(statement: Statement, parts: Mapping[int, int]) -> int | N
     operands, and nothing of other operands but what all parts need; None if there is none. `parts`
     are the dimensions by operand.
     """
+    given = _Parts(parts)
     for d, loop in enumerate(statement.result.places):
-        if loop is not None and _follows(statement.result.value, loop, parts):
+        if loop is not None and given.follow(statement.result.value, loop):
             return d
     return None
 
 
-def _follows(term: Term, divided: Loop | None, parts: Mapping[int, int]) -> bool:
-    """
-    Returns whether a term reads operands only where the value of a loop is the index of their
-    dimension in `parts`, and uses the loop for nothing else. Without a loop, it does not read these
-    operands.
-    """
-    match term:
-        case Read():
-            return _reads_part(term, divided, parts)
-        case Reduce():
-            return divided not in term.over and _follows(term.body, divided, parts)
-        case LoopValue():
-            return term.loop is not divided
-        case _:
-            return all(_follows(part, divided, parts) for part in term.parts)
+class _Parts:
+    """Tells which terms need only a part of operands; `parts` are the dimensions by operand."""
 
+    def __init__(self, parts: Mapping[int, int]):
+        self._parts = parts
+        self._known: dict[tuple[Term, Loop | None], bool] = {}
+        """The answer for each term and loop: several terms may share a part."""
 
-def _reads_part(term: Read, divided: Loop | None, parts: Mapping[int, int]) -> bool:
-    place = None
-    if isinstance(term.source, Stage):
-        found = [d for d, index in enumerate(term.indices) if divided and _is_value(index, divided)]
-        place = found[0] if found else None
-        inner = None if place is None else term.source.places[place]
-        if not _follows(term.source.value, inner, parts):
-            return False
-    elif term.source in parts:
-        place = parts[term.source]
-        if divided is None or not _is_value(term.indices[place], divided):
-            return False
-    rest = [index for d, index in enumerate(term.indices) if d != place]
-    rest += [term.outside] if term.outside is not None else []
-    return all(_follows(index, divided, parts) for index in rest)
+    def follow(self, term: Term, divided: Loop | None) -> bool:
+        """
+        Returns whether a term reads operands only where the value of a loop is the index of their
+        dimension, and uses the loop for nothing else. Without a loop, it does not read these
+        operands.
+        """
+        key = term, divided
+        if key not in self._known:
+            self._known[key] = self._follows(term, divided)
+        return self._known[key]
+
+    def _follows(self, term: Term, divided: Loop | None) -> bool:
+        match term:
+            case Read():
+                return self._reads_part(term, divided)
+            case Reduce():
+                return divided not in term.over and self.follow(term.body, divided)
+            case LoopValue():
+                return term.loop is not divided
+            case _:
+                return all(self.follow(part, divided) for part in term.parts)
+
+    def _reads_part(self, term: Read, divided: Loop | None) -> bool:
+        place = None
+        if isinstance(term.source, Stage):
+            values = enumerate(term.indices)
+            found = [d for d, index in values if divided and _is_value(index, divided)]
+            place = found[0] if found else None
+            inner = None if place is None else term.source.places[place]
+            if not self.follow(term.source.value, inner):
+                return False
+        elif term.source in self._parts:
+            place = self._parts[term.source]
+            if divided is None or not _is_value(term.indices[place], divided):
+                return False
+        rest = [index for d, index in enumerate(term.indices) if d != place]
+        rest += [term.outside] if term.outside is not None else []
+        return all(self.follow(index, divided) for index in rest)
 
 
 def _is_value(term: Term, loop: Loop) -> bool:

@@ -27,7 +27,6 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ...glow_dialects.costs import repays_rounding
 from ...glow_dialects.glow.arithmetic import AddOp
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp
@@ -40,6 +39,7 @@ from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
 from ...glow_dialects.glow_cpu.rounded import RoundedMatMulOp
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.product_costs import repays_rounding
 from ...glow_dialects.python_values import to_python
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.dot import pair_rows

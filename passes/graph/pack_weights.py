@@ -40,7 +40,6 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ...glow_dialects.blob import release_files
-from ...glow_dialects.costs import repays_unpacking
 from ...glow_dialects.elements import is_float, storage_type, type_bytes
 from ...glow_dialects.glow.arithmetic import AddOp, SubOp
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
@@ -58,6 +57,7 @@ from ...glow_dialects.glow_vec import dot_terms
 from ...glow_dialects.integers import u8
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.product_costs import repays_unpacking
 from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_array, constant_reader, lazy_constant, make_constant
 from ...semantics.dot import group_rows

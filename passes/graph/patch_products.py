@@ -15,7 +15,6 @@ from math import prod
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
-from ...glow_dialects.costs import repays_rounded_patches
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.arithmetic import AddOp
 from ...glow_dialects.glow.constant import ConstantOp
@@ -25,6 +24,7 @@ from ...glow_dialects.glow.matrix import MatMulOp
 from ...glow_dialects.glow.shape import TransposeOp
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.product_costs import repays_rounded_patches
 from ...glow_dialects.timings import TIMINGS
 from .rewriting import Build
 

@@ -11,8 +11,9 @@ from ....glow_dialects.glow.arithmetic import AddOp, MulOp
 from ....glow_dialects.glow.matrix import DeterminantOp, FullyConnectedOp, MatMulOp
 from ..builder import GraphBuilder, element, rank, shape
 from ..known_sizes import broadcast_shape
-from ..node import OnnxNode, converter
+from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
+from .coordinates import wide_float
 
 
 @converter("MatMul")
@@ -103,3 +104,44 @@ def determinant(node: OnnxNode) -> SSAValue:
     if rank(x) >= 2 and shape(x)[-1] > DeterminantOp.MOST_ROWS:
         raise Unsupported(f"matrices of more than {DeterminantOp.MOST_ROWS} rows")
     return node.build.op(DeterminantOp, x)
+
+
+@converter("Inverse", domain=CONTRIB)
+def inverse(node: OnnxNode) -> SSAValue:
+    """
+    Converts the inverse of matrices, by elimination with row pivots in the matrix and the identity
+    beside it.
+    """
+    x = node.input(0)
+    *batch, rows, columns = shape(x) if rank(x) >= 2 else (0, 1)
+    if rows != columns:
+        raise ModelError(f"expected square matrices, found {x.type}")
+    if rows > DeterminantOp.MOST_ROWS:
+        raise Unsupported(f"matrices of more than {DeterminantOp.MOST_ROWS} rows")
+    if 0 in shape(x):
+        return x
+    build, flat = node.build, [prod(batch), rows, rows]
+    steps = [_eliminated("start" if k == 0 else f"solved{k - 1}", k, rows) for k in range(rows)]
+    start = f"""start[b, i, j] = x[b, i, min(j, {rows - 1})] if j < {rows}
+        else (1 if i == j - {rows} else 0) for j < {2 * rows}"""
+    result = f"y[b, i, c] = solved{rows - 1}[b, i, c + {rows}] for c < {rows}"
+    text = f"{result} where {'; '.join([start, *steps])}"
+    wide = build.cast(x, wide_float(element(x)))
+    found = build.formula(text, build.reshape(wide, flat), shape=flat)
+    return build.cast(build.reshape(found, shape(x)), element(x))
+
+
+def _eliminated(rows: str, k: int, count: int) -> str:
+    """
+    Returns the equations in which row `k` changes places with the one that is largest in column
+    `k`, is divided by its element there, and makes the other elements of the column 0.
+    """
+    return f"""
+        largest{k}[b] = max(q) (abs({rows}[b, q, {k}]) if q >= {k} else 0);
+        pivot{k}[b] = min(q) (
+            q if q >= {k} and abs({rows}[b, q, {k}]) == largest{k}[b] else {count});
+        turned{k}[b, i, j] = {rows}[b, clamp(pivot{k}[b], 0, {count - 1}), j] if i == {k}
+            else ({rows}[b, {k}, j] if i == pivot{k}[b] else {rows}[b, i, j]);
+        row{k}[b, j] = turned{k}[b, {k}, j] / turned{k}[b, {k}, {k}];
+        solved{k}[b, i, j] = row{k}[b, j] if i == {k}
+            else turned{k}[b, i, j] - turned{k}[b, i, {k}] * row{k}[b, j]"""

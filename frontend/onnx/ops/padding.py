@@ -152,7 +152,7 @@ def _folded_by_phases(
     x = build.transpose(x, [0, 1, *interleaved])
     whole = [r * s for r, s in zip(reach, strides, strict=True)]
     x = build.reshape(x, [batch, channels, *whole])
-    kept = [min(size, w - l) for size, w, l in zip(image, whole, low, strict=True)]
+    kept = [min(i, w - start) for i, w, start in zip(image, whole, low, strict=True)]
     x = build.slice(x, [0, 0, *low], [batch, channels, *kept])
     beyond = [size - k for size, k in zip(image, kept, strict=True)]
     if not any(beyond):

@@ -10,11 +10,11 @@ from operator import add
 
 from xdsl.dialects.builtin import f32, i32
 
-from ....glow_dialects.costs import repays_unpacking
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.narrow_weights import WORD_BITS, PackedBlockQuantizedMatMulOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, affine
 from ....glow_dialects.glow_nest.nest import Combine
+from ....glow_dialects.product_costs import repays_unpacking
 from ....glow_dialects.scalar import (
     Expr,
     Primitive,

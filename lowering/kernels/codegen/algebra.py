@@ -22,16 +22,13 @@ from ....glow_dialects.glow_vec import DOT_RULES, DotKind, DotKindAttr, DotOp, R
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.minifloats import code_of
 from ....glow_dialects.scalar import (
-    Expr,
     Number,
     Primitive,
-    arguments,
     fold_in_order,
-    maximum,
-    minimum,
 )
 from ...llvm.types import element_of
 from .emit import NO_SIGNED_ZEROS, Emitter, lanes_of
+from .integer_parts import INTEGER_PARTS
 from .types import bits, computes_in_float, memory_type, value_type, vector_type
 
 
@@ -80,7 +77,7 @@ class ArithAlgebra:
         """Returns a primitive other than a conversion."""
         if kind is Primitive.MULTIPLY_ADD:
             return self.multiply_add(*args)
-        if kind in _PARTS:
+        if kind in INTEGER_PARTS:
             return self._multiply_add_parts(kind, args)
         if kind is Primitive.SELECT:
             return Value(self.emitter.select(*(a.ssa for a in args)), args[1].element)
@@ -111,11 +108,11 @@ class ArithAlgebra:
         """Returns the sum of products of the parts of integers of 32 bits."""
         kind = _DOTS.get(primitive, self.machine.byte_dot(unsigned=True))
         if kind is None or self.lanes == 1:
-            return self.evaluate(_PARTS[primitive], args)[0]
+            return self.evaluate(INTEGER_PARTS[primitive], args)[0]
         rule = DOT_RULES[kind]
         count = self.lanes * 32 // bits(rule.sum)
         if count not in rule.lanes:
-            return self.evaluate(_PARTS[primitive], args)[0]
+            return self.evaluate(INTEGER_PARTS[primitive], args)[0]
         a, b, acc = (v.ssa for v in args)
         factors = [self.emitter.bitcast(v, rule.element, rule.terms * count) for v in (a, b)]
         total = acc if rule.sum == i32 else self.emitter.bitcast(acc, rule.sum, count)
@@ -254,47 +251,11 @@ class ArithAlgebra:
         return operations[kind](self.emitter, *(a.ssa for a in args))
 
 
-def _field(value: Expr, start: int, width: int, signed: bool) -> Expr:
-    """Returns the bits of an integer of 32 bits from a place on."""
-    value = (value << (32 - width - start)) >> (32 - width)
-    return value if signed else value & (2**width - 1)
-
-
-def _sum_of_halves(a: Expr, b: Expr, acc: Expr) -> Expr:
-    """Returns `acc` plus the products of signed halves."""
-    for at in (0, 16):
-        acc = acc + _field(a, at, 16, True) * _field(b, at, 16, True)
-    return acc
-
-
-def _sums_of_bytes(a: Expr, b: Expr, acc: Expr) -> Expr:
-    """Returns, in each half, `acc` plus the saturated sum of products of two bytes."""
-    halves: list[Expr] = []
-    for half in (0, 16):
-        low, high = (_field(a, at, 8, False) * _field(b, at, 8, True) for at in (half, half + 8))
-        saturated = minimum(maximum(low + high, -(2**15)), 2**15 - 1)
-        halves.append(_field(saturated + _field(acc, half, 16, True), 0, 16, False))
-    return halves[0] | (halves[1] << 16)
-
-
-def _sum_of_bytes(a: Expr, b: Expr, acc: Expr) -> Expr:
-    """Returns `acc` plus the products of unsigned and signed bytes."""
-    for at in range(0, 32, 8):
-        acc = acc + _field(a, at, 8, False) * _field(b, at, 8, True)
-    return acc
-
-
 _DOTS = {
     Primitive.MULTIPLY_ADD_PAIRS: DotKind.MADD,
     Primitive.MULTIPLY_ADD_BYTES: DotKind.MADDUBS,
 }
 """The instructions that all processors have."""
-_PARTS = {
-    Primitive.MULTIPLY_ADD_PAIRS: Body((_sum_of_halves(*arguments(3)),), (i32,)),
-    Primitive.MULTIPLY_ADD_BYTES: Body((_sums_of_bytes(*arguments(3)),), (i32,)),
-    Primitive.MULTIPLY_ADD_QUADS: Body((_sum_of_bytes(*arguments(3)),), (i32,)),
-}
-"""The same sums where `glow_vec.dot` has no such instruction, or not for so many lanes."""
 _EITHER_ZERO = {Primitive.MAXIMUM, Primitive.MINIMUM}
 _COMPARISONS = {Primitive.EQ, Primitive.LT, Primitive.LE}
 _FLOAT: dict[Primitive, type[Operation]] = {

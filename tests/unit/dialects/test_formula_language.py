@@ -13,6 +13,7 @@ from glow.glow_dialects.formula.binding import bind
 from glow.glow_dialects.formula.parser import KEYWORDS, parse
 from glow.glow_dialects.formula.problem import FormulaError
 from glow.glow_dialects.formula.rewriting import with_order
+from glow.glow_dialects.formula.statement import Apply
 from glow.glow_dialects.formula.syntax import (
     PRECEDENCE,
     REDUCTIONS,
@@ -32,6 +33,7 @@ from glow.glow_dialects.formula.syntax import (
 )
 from glow.glow_dialects.glow.pooling import MaxPoolOp
 from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.scalar import Primitive
 from glow.semantics.formula import evaluate_statement
 from glow.tests.unit.semantics.formula_cases import call_of, windows
 from hypothesis import given
@@ -183,6 +185,35 @@ def test_integers_divide_towards_zero_and_indices_down(rng: Generator):
     types = {"x": with_shape(i64, x.shape)}
     found = evaluate_statement(bind("y[i] = x[i] / 2 + x[(i - 3) // 5 + 1]", types, {}), [x])
     np.testing.assert_array_equal(found, np.trunc(x / 2) + x[(np.arange(20) - 3) // 5 + 1])
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        ("y[i] = x[i // 1] if i % 1 == 0 else x[0] * 2", False),
+        ("y[i] = x[i] if (i % s == 0 and 2 == 2) or 1 == 2 else x[0]", False),
+        ("y[i] = x[i] if i % 2 == 0 and 2 == 2 else x[0] * 2", True),
+        ("y[i] = x[i] if 1 == 2 or i == 0 else x[0] * 2", True),
+    ],
+)
+def test_conditions_that_are_known(text: str, stays: bool, rng: Generator):
+    x = rng.random(5).astype(np.float32)
+    statement = bind(text, {"x": with_shape(f32, x.shape)}, {"s": 1})
+    terms = [t for t in statement.terms() if isinstance(t, Apply)]
+    assert any(t.kind is Primitive.SELECT for t in terms) == stays
+    numbers, ends = np.arange(5), {"% 2": 2 * x[0], "1 == 2 or": 2 * x[0]}
+    kept = numbers % 2 == 0 if "% 2" in text else numbers == 0 if stays else numbers >= 0
+    other = next((end for part, end in ends.items() if part in text), 0)
+    found = evaluate_statement(statement, [x])
+    np.testing.assert_array_equal(found, np.where(kept, x, other))
+
+
+def test_parts_of_long_formulas_are_found_in_linear_time():
+    """Each equation reads the one before twice, so that there are 2^60 ways through all."""
+    steps = [f"m{k}[b, i] = m{k - 1}[b, i] + m{k - 1}[b, 0]" for k in range(1, 60)]
+    text = f"y[b, i] = m59[b, i] where m0[b, i] = x[b, i] * 2; {'; '.join(steps)}"
+    statement = bind(text, {"x": with_shape(f32, (3, 4))}, {})
+    assert facts.divides(statement, {0})
 
 
 def test_large_spaces_are_computed_in_parts(monkeypatch: pytest.MonkeyPatch, rng: Generator):

@@ -111,3 +111,32 @@ def test_quantized_embedding(options: str, dtype: type, rng: np.random.Generator
     outputs, given = ("y", "n"), {"epsilon": 1e-5}
     operator = "QEmbedLayerNormalization"
     check_known(Case(operator, inputs, weights, order, outputs, attributes=given))
+
+
+# matrices
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (2, 5, 7, 7), (2, 20, 20), (0, 3, 3)], ids=str)
+def test_inverse(shape: tuple[int, ...], rng: np.random.Generator) -> None:
+    x = floats(rng, *shape)
+    if shape[-1] > 1:
+        x[..., 0, 0] = 0  # the first pivot is in another row
+    (found,) = glow.compile(Case("Inverse", {"x": x}).model()).run(None, {"x": x})
+    assert found.dtype == x.dtype
+    wanted = np.linalg.inv(x.astype(np.float64))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-4 * np.abs(wanted).max(initial=1))
+
+
+@pytest.mark.parametrize(
+    ("shape", "error", "message"),
+    [
+        ((3, 4), ModelError, "expected square matrices, found"),
+        ((3,), ModelError, "expected square matrices, found"),
+        ((33, 33), UnsupportedError, "matrices of more than 32 rows"),
+    ],
+)
+def test_wrong_inverse(
+    shape: tuple[int, ...], error: type[Exception], message: str, rng: np.random.Generator
+) -> None:
+    with pytest.raises(error, match=message):
+        glow.compile(Case("Inverse", {"x": floats(rng, *shape)}).model())

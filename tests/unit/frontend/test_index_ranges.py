@@ -12,6 +12,7 @@ import onnx
 import pytest
 from glow.errors import IndexRangeError, InputError, ModelError
 from glow.frontend.onnx.node import CAFFE2
+from glow.interface.index_range import IndexRange
 from glow.runtime.file_identity import identity, wait_until_older
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
@@ -278,3 +279,21 @@ def test_bodies_inside_of_bodies_are_checked():
     for n, found in ((3, 4), (-7, -7)):
         with pytest.raises(IndexRangeError, match=f"Gather 'picks'.* -4 to 3, found {found},"):
             model(X, np.int64(n))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 7, 64])
+def test_the_first_index_out_of_range_is_found(
+    columns: int, count: int, rng: np.random.Generator
+) -> None:
+    for _ in range(20):
+        low, high = np.sort(rng.integers(-4, 5, (2, columns)), axis=0)
+        allowed = IndexRange(tuple(low.tolist()), tuple(high.tolist()), "user")
+        indices = rng.integers(low, high + 1, (count, columns))
+        for index in np.ndindex(indices.shape):
+            if rng.random() < 1 / indices.size:
+                indices[index] += rng.choice([-9, 9])
+        outside = np.argwhere((indices < low) | (indices > high)).tolist()
+        problem = allowed.problem(indices)
+        assert (problem is None) == (not outside)
+        assert problem is None or problem.endswith(f" at {outside[0]}")

@@ -1,4 +1,4 @@
-"""Products of run-time matrices of narrow integers, nest by nest and as machine code, to the bit."""
+"""Products of run-time matrices of narrow integers, nest by nest and as machine code."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def _expected(case: tuple, arrays: list[np.ndarray]) -> np.ndarray:
     return (a @ b).astype(np.int32)
 
 
-@pytest.mark.parametrize("machine", [PAIRS, QUADS, TILES, NARROW], ids=["pairs", "quads", "tiles", "narrow"])
+@pytest.mark.parametrize(
+    "machine", [PAIRS, QUADS, TILES, NARROW], ids=["pairs", "quads", "tiles", "narrow"]
+)
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_nests_in_numpy(case: tuple, machine: MachineDescription, rng: np.random.Generator):
     for elements in ELEMENTS:
