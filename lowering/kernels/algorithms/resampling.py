@@ -38,7 +38,9 @@ def sample(k: Kernel) -> None:
     rows, element = _rows(k), compute_type(k.element)
     together = points_together(k.machine, channels * element_bytes(element))
     r, t = Dim("r", regions), Dim("t", taps)
-    with k.repeat(r):
+    # threads divide the outermost loop
+    outside, inside = ((r,), ()) if regions >= k.threads else ((), (r,))
+    with k.repeat(*outside):
         for block, (p,) in each_panel(k, points, together, names=("block", "p")):
             point = block * together + p
             row = Indirect(rows[[r, point, t]], count * size, channels)
@@ -47,13 +49,13 @@ def sample(k: Kernel) -> None:
                 found = total(Combine.MAXIMUM, element, *reads, value=X * Y)
             else:
                 found = total(Combine.ADD, element, *reads)
-            sums = k.scratch((p.size, channels), element)
-            k.map([p, c], sums[[p, c]], (), X, [t], found)
-            place = [r, c, point]
-            if k.epilogue.body is None and element == k.element:
-                k.copy([c, p], k.result[place], sums[[p, c]])
-            else:
-                k.finish([c, p], place, [sums[[p, c]]], convert(X, k.element))
+            sums, place = k.scratch((p.size, channels), element), [r, c, point]
+            with k.repeat(*inside):
+                k.map([p, c], sums[[p, c]], (), X, [t], found)
+                if k.epilogue.body is None and element == k.element:
+                    k.copy([c, p], k.result[place], sums[[p, c]])
+                else:
+                    k.finish([c, p], place, [sums[[p, c]]], convert(X, k.element))
 
 
 def _rows(k: Kernel) -> View:

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from glow.errors import ModelError, UnsupportedError
+from glow.lowering.target import find_target
 
 from .onnxruntime_cases import Case, check, floats
 
@@ -222,12 +223,14 @@ def test_rows_of_a_few_bits(rng: np.random.Generator) -> None:
     check(Case("GatherBlockQuantized", of, typed, ["t", "x", "s"], attributes=along))
 
 
-@pytest.mark.parametrize(("bits", "level", "width"), [(4, 4, 8), (2, 4, 8), (8, 4, 16), (4, 2, 16)])
+@pytest.mark.parametrize(("bits", "level", "width"), [(4, 4, 8), (2, 4, 8), (8, 4, 8), (4, 2, 16)])
 def test_rounded_inputs(bits: int, level: int, width: int, rng: np.random.Generator) -> None:
     """
     Compares with an exact product. Half a step of the largest number of each block is the bound of
     what a number of the input may be rounded by.
     """
+    if bits == 8 and find_target().describe().byte_dot(unsigned=True) is None:
+        width = 16
     block, columns, blocks = 64, 19, 3
     case = narrow(rng, (3,), block * blocks, columns, block, bits)
     x, scales = case.inputs["x"] * rng.uniform(0.1, 9, block * blocks), case.weights["s"]
