@@ -101,6 +101,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m glow.benchmarks.trees
 	$(BIN)/python -m glow.benchmarks.bags
 	$(BIN)/python -m glow.benchmarks.narrow_weights
+	$(BIN)/python -m glow.benchmarks.operators
 
 $(VENV)/created:
 	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer with the venv module is needed; \

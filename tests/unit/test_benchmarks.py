@@ -302,7 +302,7 @@ def test_make_bench_runs_all_benchmarks() -> None:
         ["make", "--dry-run", "bench", "PYTHON=python3"], capture_output=True, text=True, cwd=ROOT
     ).stdout
     parts = ("run", "kernels", "compile_time", "quantized", "host examples/", "scaling", "trees")
-    for part in (*parts, "bags", "narrow_weights"):
+    for part in (*parts, "bags", "narrow_weights", "operators"):
         assert f"-m glow.benchmarks.{part}" in printed
     assert "--no-winograd" in printed
 
@@ -338,6 +338,15 @@ def test_narrow_weights(run: Run) -> None:
     )
     rows = [line.split()[:2] for line in printed.splitlines()[1:]]
     assert rows == [["f32", "1"], ["u8", "1"], ["u4", "1"]]
+
+
+def test_operators(run: Run) -> None:
+    printed = run(
+        *("glow.benchmarks.operators", "--only", "^(sum of rows|product of bytes|gather)$"),
+        *("--seconds", "0.01"),
+    )
+    rows = [line[:24].rstrip() for line in printed.splitlines()[1:]]
+    assert rows == ["product of bytes", "sum of rows", "gather"]
 
 
 def test_host(run: Run) -> None:
