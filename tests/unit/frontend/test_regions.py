@@ -72,5 +72,5 @@ def test_windows_are_put_together(case: tuple, rng: np.random.Generator):
     proto = make_model(make_graph([node], "g", [x], [y], sizes))
     feed = {"x": rng.standard_normal(shape).astype(np.float32)}
     (found,) = glow.compile(proto).run(None, feed)
-    wanted = np.asarray(ReferenceEvaluator(proto).run(None, feed)[0])
+    (wanted,) = map(np.asarray, ReferenceEvaluator(proto).run(None, feed))
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
