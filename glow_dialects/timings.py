@@ -266,6 +266,8 @@ class Timings:
     """Vectors of candidates that non-maximum suppression may compare with a chosen box for each
     overlapping candidate that it looked at in vain. Looking takes the time of 8 on a Zen 4, but
     those that come overlap as often: of 8, 16, 32 and 64, the last is fastest for crowded boxes."""
+    least_part_points: int = 256
+    """Points of a step of a loop whose padded copies have what this step reads."""
     least_vector_channels: float = 0.25
     """Channels, in vectors, of which points of images are read together."""
     copied_reads: int = 8

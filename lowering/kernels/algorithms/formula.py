@@ -4,7 +4,8 @@ The algorithm of a formula: a nest for each of its stages, and nests for what th
 - Among the reductions of a term that have a value for each point, the largest becomes the
   reduction of the nest; the results of the others go to scratch first.
 - Points whose reductions skip the same terms, such as windows over an edge, have nests of their own
-  (`formula.segments`). Otherwise, a padded copy of an operand has the values beyond its bounds.
+  (`formula.segments`). Otherwise, a padded copy of an operand has the values beyond its bounds: of
+  the part that a step of the first loops reads, if such a step has many points.
 - A factor of a product is copied in the type in which it computes, if all lanes of vectors have the
   same element, or if it is padded anyway: inner loops need no conversions then.
 - Indices that are not affine are computed first, into a table of places in the operand, unless
@@ -50,16 +51,19 @@ from ....glow_dialects.glow.reduction import ReduceMeanOp
 from ....glow_dialects.glow.structured import Structured
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
-from ....glow_dialects.scalar import Expr, Primitive, convert
-from ....glow_dialects.views import borders
-from ..registry import Kernel, kernel, total, view_dims
+from ....glow_dialects.scalar import Primitive, convert
+from ..registry import Kernel, kernel, total
+from ..schedules.blocking import repays_part
+from .formula_copies import Around, padded_copy
 from .formula_expr import Expressions, element_of_term, factors_of, sum_type
 from .formula_terms import (
     chosen_by_bounds,
+    dimension_of,
     index_in_memory,
     index_number,
     index_term,
     outermost_reductions,
+    reads_of,
     reduction_in,
 )
 from .whole_numbers import whole_numbers
@@ -115,6 +119,7 @@ class _Builder:
         """Outer loops before inner ones."""
         self._views: dict[Stage | int, View] = dict(enumerate(k.operands))
         self._copies: dict[object, View] = {}
+        self._around = Around()
         self._tables: dict[Read, Access] = {}
         self._numbers: View | None = None
 
@@ -141,14 +146,34 @@ class _Builder:
         self, value: Term, loops: Sequence[Loop], view: View, place: Sequence[Index]
     ) -> None:
         """Computes a value at the points of loops into a view: that of the result, or scratch."""
-        k, dims, reduction = self._k, [self._dim(loop) for loop in loops], reduction_in(value)
-        body = Expressions(value, self._access, reduction)
-        if view is k.result and k.epilogue.body is not None:
-            k.finish(dims, place, body.accesses, body.expr, *self._reduction(reduction))
-        elif isinstance(value, Read) and body.accesses[0].element == view.element:
-            k.copy(dims, view[place], body.accesses[0])
-        else:
-            k.map(dims, view[place], body.accesses, body.expr, *self._reduction(reduction))
+        k, reduction = self._k, reduction_in(value)
+        outside, self._around = self._around, Around(self._loops_around(value, loops))
+        body, terms = Expressions(value, self._access, reduction), self._reduction(reduction)
+        around, self._around = self._around, outside
+        dims = [self._dim(loop) for loop in loops if loop not in around.loops]
+        with k.repeat(*map(self._dim, around.loops)):
+            for add in around.adds:
+                add()
+            if view is k.result and k.epilogue.body is not None:
+                k.finish(dims, place, body.accesses, body.expr, *terms)
+            elif isinstance(value, Read) and body.accesses[0].element == view.element:
+                k.copy(dims, view[place], body.accesses[0])
+            else:
+                k.map(dims, view[place], body.accesses, body.expr, *terms)
+
+    def _loops_around(self, value: Term, loops: Sequence[Loop]) -> tuple[Loop, ...]:
+        """
+        Returns the first loops, if each of them is an index of all operands that are copied with a
+        constant around them, so that a step needs a part of each, and if that repays.
+        """
+        padded = [t for t in reads_of(value) if isinstance(t.outside, Constant)]
+        found: list[Loop] = []
+        for i, loop in enumerate(loops):
+            inside = points(tuple(loops[i + 1 :]))
+            if any(dimension_of(t, loop) is None for t in padded) or not repays_part(inside):
+                break
+            found.append(loop)
+        return tuple(found) if padded and points(tuple(found)) > 1 else ()
 
     def _dim(self, loop: Loop) -> Dim:
         if loop not in self._dims:
@@ -282,30 +307,19 @@ class _Builder:
         if term.outside is None and element == view.element:
             return view[places]
         key = term.source, tuple(low), tuple(high), value, element
-        if key not in self._copies:
-            self._copies[key] = self._copied(view, element, low, high, value)
-        return self._copies[key][places]
-
-    def _copied(
-        self,
-        view: View,
-        element: Attribute,
-        low: Sequence[int],
-        high: Sequence[int],
-        value: float,
-    ) -> View:
-        """Returns a copy with elements of a type, and with a constant around it."""
-        k = self._k
-        shape = [a + s + b for a, s, b in zip(low, view.shape, high, strict=True)]
-        whole = k.scratch(shape, element)
-        for starts, sizes in borders(low, view.shape, shape):
-            dims = [Dim(f"b{d}", size) for d, size in enumerate(sizes)]
-            write = whole[[dim + start for dim, start in zip(dims, starts, strict=True)]]
-            k.map(dims, write, (), Expr.constant(value, element))
-        dims = view_dims(view)
-        inside = [dim + start for dim, start in zip(dims, low, strict=True)]
-        k.copy(dims, whole[inside], view[dims])
-        return whole
+        around, padding = self._around, (low, high, value)
+        if term.outside is None or not around.loops:
+            if key not in self._copies:
+                made, add = padded_copy(self._k, view, element, *padding)
+                add()
+                self._copies[key] = made
+            return self._copies[key][places]
+        fixed = {dimension_of(term, loop): self._dim(loop) for loop in around.loops}
+        if key not in around.copies:
+            made, add = padded_copy(self._k, view, element, *padding, fixed)
+            around.adds.append(add)
+            around.copies[key] = made
+        return around.copies[key][[p for d, p in enumerate(places) if d not in fixed]]
 
     def _indirect(self, term: Read, view: View) -> Access:
         """Returns an element whose place depends on an index in memory."""

@@ -12,11 +12,13 @@ from ....glow_dialects.formula.statement import (
     Apply,
     Constant,
     Convert,
+    Loop,
     LoopValue,
     NumberKind,
     Read,
     Reduce,
     Term,
+    affine,
     walk,
 )
 from ....glow_dialects.scalar import Primitive
@@ -104,3 +106,18 @@ def _is_same(a: Term, b: Term) -> bool:
             return False
     same_parts = len(a.parts) == len(b.parts) and all(map(_is_same, a.parts, b.parts))
     return equal and same_parts and a.type == b.type
+
+
+def reads_of(value: Term) -> list[Read]:
+    """Returns the elements that a term reads."""
+    return [t for t in walk(value) if isinstance(t, Read)]
+
+
+def dimension_of(term: Read, loop: Loop) -> int | None:
+    """Returns the only dimension of which the value of a loop is the index, in its bounds."""
+    found = [d for d, index in enumerate(term.indices) if loop in index.loops]
+    if len(found) != 1:
+        return None
+    form, (d,) = affine(term.indices[found[0]]), found
+    is_value = form is not None and form.terms == {loop: 1} and form.constant == 0
+    return d if is_value and loop.size <= term.shape[d] else None

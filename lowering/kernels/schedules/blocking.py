@@ -78,6 +78,17 @@ def candidates_compared(lanes: int) -> int:
     return TIMINGS.compared_vectors * lanes
 
 
+# formulas
+
+
+def repays_part(inside: int) -> bool:
+    """
+    Returns whether a step of a loop, of `inside` points, repays a padded copy of its own instead of
+    one of a whole operand.
+    """
+    return inside >= TIMINGS.least_part_points
+
+
 # samples of images
 
 

@@ -1,0 +1,55 @@
+"""Copies of operands with a constant around them, which the nests of a formula read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Attribute
+
+from ....glow_dialects.formula.statement import Loop
+from ....glow_dialects.glow_nest.affine import Dim, View
+from ....glow_dialects.scalar import Expr
+from ....glow_dialects.views import borders
+from ..registry import Kernel
+
+
+@dataclass(frozen=True)
+class Around:
+    """Loops around a nest, with copies of the part of operands that one of their steps reads."""
+
+    loops: tuple[Loop, ...] = ()
+    copies: dict[object, View] = field(default_factory=dict)
+    adds: list[Callable[[], None]] = field(default_factory=list)
+    """The functions that add the nests that make the copies."""
+
+
+def padded_copy(
+    k: Kernel,
+    view: View,
+    element: Attribute,
+    low: Sequence[int],
+    high: Sequence[int],
+    value: float,
+    fixed: Mapping[int | None, Dim] = {},
+) -> tuple[View, Callable[[], None]]:
+    """
+    Returns a copy with elements of a type, and with a constant around it, and a function that adds
+    the nests that make it. The copy has the part at the values of loops for `fixed` dimensions.
+    """
+    kept = [d for d in range(view.rank) if d not in fixed]
+    sizes, starts = [view.shape[d] for d in kept], [low[d] for d in kept]
+    shape = [low[d] + view.shape[d] + high[d] for d in kept]
+    whole = k.scratch(shape, element)
+
+    def add() -> None:
+        for first, extents in borders(starts, sizes, shape):
+            dims = [Dim(f"b{d}", size) for d, size in enumerate(extents)]
+            write = whole[[dim + start for dim, start in zip(dims, first, strict=True)]]
+            k.map(dims, write, (), Expr.constant(value, element))
+        own = {d: view.dim(f"d{d}", d) for d in kept}
+        inside = [dim + start for dim, start in zip(own.values(), starts, strict=True)]
+        source = [own[d] if d in own else fixed[d] for d in range(view.rank)]
+        k.copy(tuple(own.values()), whole[inside], view[source])
+
+    return whole, add
