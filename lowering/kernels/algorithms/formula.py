@@ -306,20 +306,17 @@ class _Builder:
         places = [self._affine(index) + s for index, s in zip(term.indices, low, strict=True)]
         if term.outside is None and element == view.element:
             return view[places]
-        key = term.source, tuple(low), tuple(high), value, element
-        around, padding = self._around, (low, high, value)
-        if term.outside is None or not around.loops:
-            if key not in self._copies:
-                made, add = padded_copy(self._k, view, element, *padding)
+        loops = () if term.outside is None else self._around.loops
+        fixed = {dimension_of(term, loop): self._dim(loop) for loop in loops}
+        key = term.source, tuple(low), tuple(high), value, element, tuple(fixed)
+        copies = self._around.copies if fixed else self._copies
+        if key not in copies:
+            copies[key], add = padded_copy(self._k, view, element, low, high, value, fixed)
+            if fixed:
+                self._around.adds.append(add)
+            else:
                 add()
-                self._copies[key] = made
-            return self._copies[key][places]
-        fixed = {dimension_of(term, loop): self._dim(loop) for loop in around.loops}
-        if key not in around.copies:
-            made, add = padded_copy(self._k, view, element, *padding, fixed)
-            around.adds.append(add)
-            around.copies[key] = made
-        return around.copies[key][[p for d, p in enumerate(places) if d not in fixed]]
+        return copies[key][[p for d, p in enumerate(places) if d not in fixed]]
 
     def _indirect(self, term: Read, view: View) -> Access:
         """Returns an element whose place depends on an index in memory."""

@@ -74,7 +74,7 @@ def trees_walked_together(rows: int) -> int:
 
 
 def candidates_compared(lanes: int) -> int:
-    """Returns how many candidates are compared with a box in the time of looking at the next."""
+    """Returns how many candidates may be compared with a box for one looked at in vain."""
     return TIMINGS.compared_vectors * lanes
 
 

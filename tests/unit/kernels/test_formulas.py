@@ -33,6 +33,12 @@ CASES: list[tuple[str, Shapes]] = [
         "for i < 6, j < 6",
         [(401, 6, 6), (401, 7, 7)],
     ),
+    # a step of the first loops has padded copies of its own
+    ("y[c, i, j] = max(k < 3) x[c, i, j + k - 1 | outside: 0] for j < 31", [(5, 11, 31)]),
+    (
+        "y[a, b, i] = x[a, b, i - 1 | outside: 0] - 2 * x[b, a, i - 1 | outside: 0] for i < 301",
+        [(3, 3, 301)],
+    ),
     ("y[i, j] = x[i + j | outside: a[i]] for j < 20", [(13,), (13,)]),
     ("y[i] = sum(t < 9) x[clamp(i + t - 4, 0, 30)] for i < size(x, 0)", [(31,)]),
     # computed indices
