@@ -107,6 +107,20 @@ class FullyConnectedOp(Structured):
     traits = traits_def(AcceptsEpilogue())
 
 
+def pivoted(rows: str, k: int, count: int, batch: str) -> str:
+    """
+    Returns the equations by which `turned{k}` has row `k` of the matrices `rows`, of `count` rows,
+    in the place of the one from `k` on that is largest in column `k`, and that one in its place.
+    """
+    return f"""
+        largest{k}[{batch}] = max(q) (abs({rows}[{batch}, q, {k}]) if q >= {k} else 0);
+        pivot{k}[{batch}] = min(q) (
+            q if q >= {k} and abs({rows}[{batch}, q, {k}]) == largest{k}[{batch}] else {count});
+        turned{k}[{batch}, i, j] =
+            {rows}[{batch}, clamp(pivot{k}[{batch}], 0, {count - 1}), j] if i == {k} else
+            ({rows}[{batch}, {k}, j] if i == pivot{k}[{batch}] else {rows}[{batch}, i, j])"""
+
+
 @irdl_op_definition
 class DeterminantOp(Structured):
     """
@@ -130,30 +144,21 @@ class DeterminantOp(Structured):
         signs = "".join(f" * (1 if pivot{k}[b..] == {k} else -1)" for k in range(rows - 1))
         last = "input" if rows == 1 else f"left{rows - 2}"
         result = f"result[b..] = (prod(i) {last}[b.., i, i]){signs}"
-        steps = [cls._step("input" if k == 0 else f"left{k - 1}", k) for k in range(rows - 1)]
+        steps = [cls._step("input" if k == 0 else f"left{k - 1}", k, rows) for k in range(rows - 1)]
         return " where ".join([result, *(["; ".join(steps)] if steps else [])])
 
     @staticmethod
-    def _step(rows: str, k: int) -> str:
-        """
-        Returns row `k` changes places with the one that is largest in column `k`, which becomes 0.
-        """
-        found = f"clamp(pivot{k}[b..], 0, size(input, rank) - 1)"
+    def _step(rows: str, k: int, count: int) -> str:
+        """Returns the equations of a pivot, and those by which column `k` becomes 0 below it."""
         return f"""
-            largest{k}[b..] = max(q) (abs({rows}[b.., q, {k}]) if q >= {k} else 0);
-            pivot{k}[b..] = min(q) (
-                q if q >= {k} and abs({rows}[b.., q, {k}]) == largest{k}[b..]
-                else size(input, rank));
-            turned{k}[b.., i, j] = {rows}[b.., {found}, j] if i == {k} else
-                ({rows}[b.., {k}, j] if i == pivot{k}[b..] else {rows}[b.., i, j]);
+            {pivoted(rows, k, count, "b..")};
             left{k}[b.., i, j] = turned{k}[b.., i, j] - (turned{k}[b.., i, {k}]
                 / (turned{k}[b.., {k}, {k}] if turned{k}[b.., {k}, {k}] != 0 else 1)
                 * turned{k}[b.., {k}, j] if i > {k} else 0)"""
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
-        batch = len(call.shape(0)) - 2
-        return {"b..": batch, "rank": batch}
+        return {"b..": len(call.shape(0)) - 2}
 
     @classmethod
     def check(cls, call: Call) -> None:

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.arithmetic import AddOp, MulOp
-from ....glow_dialects.glow.matrix import DeterminantOp, FullyConnectedOp, MatMulOp
+from ....glow_dialects.glow.matrix import DeterminantOp, FullyConnectedOp, MatMulOp, pivoted
 from ..builder import GraphBuilder, element, rank, shape
 from ..known_sizes import broadcast_shape
 from ..node import CONTRIB, OnnxNode, converter
@@ -137,11 +137,7 @@ def _eliminated(rows: str, k: int, count: int) -> str:
     `k`, is divided by its element there, and makes the other elements of the column 0.
     """
     return f"""
-        largest{k}[b] = max(q) (abs({rows}[b, q, {k}]) if q >= {k} else 0);
-        pivot{k}[b] = min(q) (
-            q if q >= {k} and abs({rows}[b, q, {k}]) == largest{k}[b] else {count});
-        turned{k}[b, i, j] = {rows}[b, clamp(pivot{k}[b], 0, {count - 1}), j] if i == {k}
-            else ({rows}[b, {k}, j] if i == pivot{k}[b] else {rows}[b, i, j]);
+        {pivoted(rows, k, count, "b")};
         row{k}[b, j] = turned{k}[b, {k}, j] / turned{k}[b, {k}, {k}];
         solved{k}[b, i, j] = row{k}[b, j] if i == {k}
             else turned{k}[b, i, j] - turned{k}[b, i, {k}] * row{k}[b, j]"""

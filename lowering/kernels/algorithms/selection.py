@@ -236,8 +236,8 @@ class _Chosen:
     @contextmanager
     def if_many_overlap(self, overlaps: Access, candidates: Access) -> Iterator[Sequence[Access]]:
         """
-        Runs steps for each chosen box with which not all candidates were compared, if so many were
-        looked at in vain that comparing them would have taken less time. Yields the box.
+        Runs steps for each chosen box with which not all candidates were compared, if enough were
+        looked at in vain to repay comparing all of them. Yields the box.
         """
         k, most = self.k, self.corners.shape[1]
         k.map((), self.overlapping[()], [self.overlapping[()], overlaps], X + Y)
