@@ -268,6 +268,10 @@ class Timings:
     those that come overlap as often: of 8, 16, 32 and 64, the last is fastest for crowded boxes."""
     least_part_points: int = 256
     """Points of a step of a loop whose padded copies have what this step reads."""
+    least_vector_of_ranges: int = 8
+    """Values of a loop along which vectors lie, for which a reduction has a loop with bounds."""
+    least_scalar_ranges: int = 64
+    """Ranges from which on a loop without vectors is faster than conditions on all elements."""
     least_vector_channels: float = 0.25
     """Channels, in vectors, of which points of images are read together."""
     copied_reads: int = 8

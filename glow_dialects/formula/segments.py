@@ -97,22 +97,29 @@ def _bounds(stage: Stage) -> Iterator[_Bound | None]:
 def _forms(term: Term, combine: Primitive) -> Iterator[Affine]:
     """Yields forms that are all 0 or more where a term of a reduction differs from its identity."""
     match term:
-        case Read(outside=Constant() as other) if _is_identity(other.value, combine, term.type):
+        case Read(outside=Constant() as other) if is_identity(other.value, combine, term.type):
             for index, size in zip(term.indices, term.shape, strict=True):
                 yield from _not_negative((index, 0, 1), (index, size - 1, -1))
-        case Convert(operand=operand):
-            yield from _forms(operand, combine)
+        case Convert() if keeps_identity(term, combine):
+            yield from _forms(term.operand, combine)
         case Apply(kind=Primitive.MUL, arguments=factors) if combine is Primitive.ADD:
             for factor in factors:
                 yield from _forms(factor, combine)
         case Apply(kind=Primitive.SELECT, arguments=(condition, _, Constant() as other)):
-            if _is_identity(other.value, combine, term.type):
+            if is_identity(other.value, combine, term.type):
                 yield from _conditions(condition)
         case _:
             return
 
 
-def _is_identity(value: float, combine: Primitive, t: NumberKind | Attribute) -> bool:
+def keeps_identity(term: Convert, combine: Primitive) -> bool:
+    """Returns whether a conversion turns the identity of a reduction into that of its own type."""
+    is_sum = combine is Primitive.ADD or combine is Primitive.MUL
+    return is_sum or (_is_real(term.type) and _is_real(term.operand.type))
+
+
+def is_identity(value: float, combine: Primitive, t: NumberKind | Attribute) -> bool:
+    """Returns whether a value changes nothing when a reduction of a type combines it."""
     if combine is Primitive.ADD or combine is Primitive.MUL:
         return value == (0 if combine is Primitive.ADD else 1)
     if isinstance(t, NumberKind):

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
 from ...wording import counted
-from ..elements import compute_type, is_float
+from ..elements import compute_type, element_bytes, is_float, is_integer
 from ..operator import element_of, shape_of
 from ..scalar import Primitive
 from . import typing
@@ -137,6 +137,8 @@ class Values(abc.ABC):
         if e.operator in ("and", "or"):
             return typing.combined_conditions(e.operator, a, b, e.at)
         if e.operator in ("<", "<=", ">", ">=", "==", "!="):
+            if NumberKind.INTEGER in (a.type, b.type):
+                a, b = _exact(e.left, a), _exact(e.right, b)
             return typing.compared(e.operator, a, b, e.at)
         return typing.arithmetic(e.operator, a, b, e.at)
 
@@ -378,3 +380,13 @@ def _as_stored(e: Expression, value: Term) -> Term:
     ):
         return value.operand if isinstance(value.operand, Read) else value
     return value
+
+
+def _exact(e: Expression, value: Term) -> Term:
+    """Returns an element that is read; as stored, if a conversion might change a whole number."""
+    stored = _as_stored(e, value)
+    if isinstance(stored.type, NumberKind) or isinstance(value.type, NumberKind):
+        return value
+    width, own = element_bytes(value.type), element_bytes(stored.type)
+    is_lossy = own > width or (own == width and is_float(value.type))
+    return stored if is_integer(stored.type) and is_lossy else value

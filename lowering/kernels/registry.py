@@ -218,12 +218,13 @@ class Kernel:
         value: Expr,
         reduced: Sequence[Dim] = (),
         reduction: Reduction | None = None,
+        range: Range | None = None,
     ) -> None:
         """
         Computes `write = value(operands)` at each point; with a reduction,
         `write = value(reduction, operands)`.
         """
-        self.map_all(dims, (write,), operands, (value,), reduced, reduction)
+        self.map_all(dims, (write,), operands, (value,), reduced, reduction, range)
 
     def map_all(
         self,

@@ -63,7 +63,8 @@ def max_roi_pool(node: OnnxNode) -> SSAValue:
     """
     Returns the largest element in each bin of a region (Girshick 2015); of an empty bin, 0.
 
-    One reduction after the other, along both dimensions, looks at all elements of the images.
+    Channels come last, so that all of them are compared at once, along one dimension of a bin
+    after the other.
     """
     build, x, rois = node.build, node.input(0), node.input(1)
     bins = node.ints("pooled_shape") or []
@@ -79,8 +80,8 @@ def max_roi_pool(node: OnnxNode) -> SSAValue:
     images = build.cast(build.reshape(build.slice(regions, [0, 0], [count, 1]), [count]), i64)
     scaled = c.mul(regions, float(node.attr("spatial_scale")))
     corners = c.floor(c.add(scaled, 0.5))
-    found, size_of_bin = x, [count, 1]
-    for d, formula in ((1, _ALONG_WIDTH), (0, _ALONG_HEIGHT)):
+    found, size_of_bin = build.transpose(x, [0, 2, 3, 1]), [count, 1]
+    for d, formula in enumerate((_ALONG_HEIGHT, _ALONG_WIDTH)):
         start, end = (build.slice(corners, [0, 2 - d + k], size_of_bin) for k in (0, 2))
         step = c.div(c.at_least(c.add(c.sub(end, start), 1.0), 1.0), float(bins[d]))
         places = np.arange(bins[d])[None]
@@ -88,19 +89,20 @@ def max_roi_pool(node: OnnxNode) -> SSAValue:
             build.cast(c.add(start, side(c.mul(step, c.numbers(places + k, step)))), i64)
             for k, side in ((0, c.floor), (1, c.ceil))
         ]
-        operands = [found, images, *bounds] if d else [found, *bounds]
+        operands = [found, *bounds] if d else [found, images, *bounds]
         properties = {"formula": to_attribute(formula.replace("IMAGES", str(shape(x)[0] - 1)))}
         t = GenericOp.result_type([v.type for v in operands], properties)
         found = build.op(GenericOp, *operands, result=t, **properties)
+    found = build.transpose(found, [0, 3, 1, 2])
     least = build.splat_like(float("-inf"), found)
     empty = build.op(EqualOp, found, least)
     return build.op(SelectOp, empty, build.splat_like(0, found), found)
 
 
-_ALONG_WIDTH = """
-    y[r, c, h, q] = max(w) (x[clamp(image[r], 0, IMAGES), c, h, w]
-                            if w >= start[r, q] and w < end[r, q] else -inf)
-"""
 _ALONG_HEIGHT = """
-    y[r, c, p, q] = max(h) (x[r, c, h, q] if h >= start[r, p] and h < end[r, p] else -inf)
+    y[r, p, w, c] = max(h) (x[clamp(image[r], 0, IMAGES), h, w, c]
+                            if h >= start[r, p] and h < end[r, p] else -inf)
+"""
+_ALONG_WIDTH = """
+    y[r, p, q, c] = max(w) (x[r, p, w, c] if w >= start[r, q] and w < end[r, q] else -inf)
 """

@@ -1,4 +1,4 @@
-"""Sums of rows that indices in memory name, from one offset to the next."""
+"""Sums of quantized rows that indices in memory name, from one offset to the next."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import pairwise
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Attribute
 
-from ....glow_dialects.elements import compute_type, element_bytes
+from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow.elementwise import X
-from ....glow_dialects.glow.embedding import EmbeddingBagOp, FusedEmbeddingBagOp
+from ....glow_dialects.glow.embedding import FusedEmbeddingBagOp
 from ....glow_dialects.glow_nest.affine import Access, Dim, Index, Indirect, View, affine
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Range, Reduction
@@ -25,18 +25,7 @@ from ....glow_dialects.scalar import (
     multiply_add,
     select,
 )
-from ..registry import Kernel, kernel, total
-
-
-@kernel(EmbeddingBagOp)
-def embedding_bag(k: Kernel) -> None:
-    """Adds the rows that the indices of each bag name, times their weights."""
-    data = k.operands[0]
-    element = compute_type(k.element)
-    b, c = Dim("b", k.result.shape[0]), Dim("c", data.shape[1])
-    bag = _Bag(k, b)
-    products = total(Combine.ADD, element, bag.of_row(c), bag.factor)
-    k.finish([b, c], [b, c], (), convert(X, k.element), [bag.t], products, bag.range)
+from ..registry import Kernel, kernel
 
 
 @kernel(FusedEmbeddingBagOp)
@@ -45,12 +34,20 @@ def fused_embedding_bag(k: Kernel) -> None:
     Adds quantized rows. Each of the numbers of a byte has a sum, and the offsets of rows have one
     for all numbers.
     """
+    data, indices, weights, offsets = k.operands
     bits, size = k.call.int("bits"), FusedEmbeddingBagOp.number_bytes(k.call)
     per, b, c = 8 // bits, Dim("b", k.result.shape[0]), Dim("c", size)
-    bag = _Bag(k, b)
-    factors = f16 if k.call.get("half") else f32
-    scale = bag.of_row(size, factors)
-    offset = bag.of_row(size + element_bytes(factors), factors)
+    t = Dim("t", indices.shape[0])
+    rows = _clamped(k, indices, data.shape[0])
+    row = Indirect(rows[[t]], data.shape[0], data.strides[0], unsigned=True)
+
+    def of_row(column: Index, read_as: Attribute | None = None) -> Access:
+        """Returns an element of the row that index `t` names, or bytes of it as a type."""
+        return replace(data[[0, column]], indirect=row, read_as=read_as)
+
+    stored = f16 if k.call.get("half") else f32
+    scale, offset = of_row(size, stored), of_row(size + element_bytes(stored), stored)
+    factor = weights[[t if weights.shape == indices.shape else 0]]
     byte, s, o, w = arguments(4)
     s, o = (convert(a, f32) * w for a in (s, o))
     # bits from the lowest on, up to those of each number: sums of these tell the numbers apart
@@ -60,14 +57,10 @@ def fused_embedding_bag(k: Kernel) -> None:
     *given, start = arguments(per + 1)
     apart = [given[0], *(upper - lower for lower, upper in pairwise(given))]
     values = [multiply_add(n, 2.0 ** -(bits * i), start) for i, n in enumerate(apart)]
-    reduction = Reduction(Combine.ADD, f32, (bag.of_row(c), scale, offset, bag.factor), sums)
+    reduction = Reduction(Combine.ADD, f32, (of_row(c), scale, offset, factor), sums)
     places = [[b, affine(c) * per + i] for i in range(per)]
-    k.finish_tile([b, c], places, [], values, [bag.t], reduction, bag.range)
-
-
-def _lowest(byte: Expr, bits: int) -> Expr:
-    """Returns the number that the lowest bits of a byte are."""
-    return apply(Primitive.AND, convert(byte, i32), Expr.constant(2**bits - 1, i32))
+    bag = Range(t, offsets[[b]], offsets[[affine(b) + 1]])
+    k.finish_tile([b, c], places, [], values, [t], reduction, bag)
 
 
 def _clamped(k: Kernel, indices: View, size: int) -> View:
@@ -83,20 +76,6 @@ def _clamped(k: Kernel, indices: View, size: int) -> View:
     return rows
 
 
-class _Bag:
-    """The rows of a bag: those that its indices name."""
-
-    def __init__(self, k: Kernel, b: Dim):
-        data, indices, weights, offsets = k.operands
-        self.t = Dim("t", indices.shape[0])
-        """The number of an index, of all bags."""
-        self.range = Range(self.t, offsets[[b]], offsets[[affine(b) + 1]])
-        self.factor = weights[[self.t if weights.shape == indices.shape else 0]]
-        """The factor of the row."""
-        self._data = data
-        rows = _clamped(k, indices, data.shape[0])
-        self._row = Indirect(rows[[self.t]], data.shape[0], data.strides[0], unsigned=True)
-
-    def of_row(self, column: Index, read_as: Attribute | None = None) -> Access:
-        """Returns an element of the row that index `t` names, or bytes of it as a type."""
-        return replace(self._data[[0, column]], indirect=self._row, read_as=read_as)
+def _lowest(byte: Expr, bits: int) -> Expr:
+    """Returns the number that the lowest bits of a byte are."""
+    return apply(Primitive.AND, convert(byte, i32), Expr.constant(2**bits - 1, i32))

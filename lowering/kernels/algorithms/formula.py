@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from math import prod
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type, is_float, is_unsigned
@@ -50,11 +50,11 @@ from ....glow_dialects.glow.normalization import LocalResponseNormOp, LogSoftmax
 from ....glow_dialects.glow.reduction import ReduceMeanOp
 from ....glow_dialects.glow.structured import Structured
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View
-from ....glow_dialects.glow_nest.nest import Combine, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, Range, Reduction
 from ....glow_dialects.scalar import Primitive, convert
 from ..registry import Kernel, kernel, total
-from ..schedules.blocking import repays_part
-from .formula_copies import Around, padded_copy
+from .formula_bounds import Bounds, without_bounds
+from .formula_copies import Around, loops_around, padded_copy
 from .formula_expr import Expressions, element_of_term, factors_of, sum_type
 from .formula_terms import (
     chosen_by_bounds,
@@ -63,8 +63,8 @@ from .formula_terms import (
     index_number,
     index_term,
     outermost_reductions,
-    reads_of,
     reduction_in,
+    settled,
 )
 from .whole_numbers import whole_numbers
 
@@ -122,6 +122,8 @@ class _Builder:
         self._around = Around()
         self._tables: dict[Read, Access] = {}
         self._numbers: View | None = None
+        self._bounds: Bounds | None = None
+        """Of the reduction whose terms are read."""
 
     # stages
 
@@ -146,9 +148,12 @@ class _Builder:
         self, value: Term, loops: Sequence[Loop], view: View, place: Sequence[Index]
     ) -> None:
         """Computes a value at the points of loops into a view: that of the result, or scratch."""
-        k, reduction = self._k, reduction_in(value)
-        outside, self._around = self._around, Around(self._loops_around(value, loops))
-        body, terms = Expressions(value, self._access, reduction), self._reduction(reduction)
+        k = self._k
+        value, self._bounds = without_bounds(value, reduction_in(value), loops)
+        reduction, bounds = reduction_in(value), self._bounds
+        outside, self._around = self._around, Around(loops_around(value, loops))
+        body = Expressions(value, self._access, reduction)
+        terms = *self._reduction(reduction), self._range(bounds)
         around, self._around = self._around, outside
         dims = [self._dim(loop) for loop in loops if loop not in around.loops]
         with k.repeat(*map(self._dim, around.loops)):
@@ -160,20 +165,6 @@ class _Builder:
                 k.copy(dims, view[place], body.accesses[0])
             else:
                 k.map(dims, view[place], body.accesses, body.expr, *terms)
-
-    def _loops_around(self, value: Term, loops: Sequence[Loop]) -> tuple[Loop, ...]:
-        """
-        Returns the first loops, if each of them is an index of all operands that are copied with a
-        constant around them, so that a step needs a part of each, and if that repays.
-        """
-        padded = [t for t in reads_of(value) if isinstance(t.outside, Constant)]
-        found: list[Loop] = []
-        for i, loop in enumerate(loops):
-            inside = points(tuple(loops[i + 1 :]))
-            if any(dimension_of(t, loop) is None for t in padded) or not repays_part(inside):
-                break
-            found.append(loop)
-        return tuple(found) if padded and points(tuple(found)) > 1 else ()
 
     def _dim(self, loop: Loop) -> Dim:
         if loop not in self._dims:
@@ -251,7 +242,7 @@ class _Builder:
         bounds.
         """
         if term.outside is None:
-            return term
+            return replace(term, indices=tuple(map(settled, term.indices)))
         limits = [interval(index) for index in term.indices]
         ends = list(zip(limits, term.shape, strict=True))
         if all(0 <= low and high < size for (low, high), size in ends):
@@ -333,6 +324,9 @@ class _Builder:
     ) -> tuple[int, Indirect] | None:
         """Returns the same as `_table` if the only computed index is an operand's element."""
         d, *others = computed
+        if self._bounds is not None and self._bounds.loop in term.indices[d].loops:
+            # a step has one index, which it reads faster than it computes it
+            return None
         size = view.shape[d]
         index = None if others else index_in_memory(term.indices[d], size)
         if index is None or self._views[index.source].buffer.parameter is None:
@@ -351,7 +345,7 @@ class _Builder:
         place = reduce(partial(index_term, Primitive.ADD), [*parts, index_number(term.at, -first)])
         if all(abs(bound) < 2**31 for bound in interval(place)):
             place = Convert(i32, term.at, place)
-        return first, Indirect(self._access(self._stored(place)), last - first + 1, 1)
+        return first, Indirect(self._access(self._stored(place)), last - first + 1, 1, True)
 
     def _whole_numbers(self, count: int) -> View:
         """Returns an array of at least `count` whole numbers from 0."""
@@ -361,6 +355,18 @@ class _Builder:
 
     # reductions
 
+    def _range(self, bounds: Bounds | None) -> Range | None:
+        if bounds is None:
+            return None
+        first, end = (self._bound(term) for term in (bounds.first, bounds.end))
+        return Range(self._dim(bounds.loop), first, end)
+
+    def _bound(self, term: Term) -> Access:
+        """Returns a bound of a loop, in memory, as a signed number."""
+        if isinstance(term, Read) and not is_unsigned(self._views[term.source].element):
+            return self._access(term)
+        return self._access(self._stored(Convert(i64, term.at, term)))
+
     def _reduction(self, term: Reduce | None) -> tuple[tuple[Dim, ...], Reduction | None]:
         if term is None:
             return (), None
@@ -368,7 +374,7 @@ class _Builder:
         element, combine = sum_type(term), Combine(term.combine.value)
         if combine is Combine.ADD and is_float(element) and (pair := factors_of(term)) is not None:
             factors = tuple(self._factor(factor, term) for factor in pair)
-            if not any(f.indirect for f in factors):
+            if self._bounds is not None or not any(f.indirect for f in factors):
                 return reduced, total(combine, element, *factors)
         body = Expressions(term.body, self._access)
         reads = tuple(body.accesses) or (self._whole_numbers(1)[[0]],)

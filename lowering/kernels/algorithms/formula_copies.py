@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute
 
-from ....glow_dialects.formula.statement import Loop
+from ....glow_dialects.formula.statement import Constant, Loop, Term, points
 from ....glow_dialects.glow_nest.affine import Dim, View
 from ....glow_dialects.scalar import Expr
 from ....glow_dialects.views import borders
 from ..registry import Kernel
+from ..schedules.blocking import repays_part
+from .formula_terms import dimension_of, reads_of
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,21 @@ class Around:
     copies: dict[object, View] = field(default_factory=dict)
     adds: list[Callable[[], None]] = field(default_factory=list)
     """The functions that add the nests that make the copies."""
+
+
+def loops_around(value: Term, loops: Sequence[Loop]) -> tuple[Loop, ...]:
+    """
+    Returns the first loops, if each of them is an index of all operands that are copied with a
+    constant around them, so that a step needs a part of each, and if that repays.
+    """
+    padded = [t for t in reads_of(value) if isinstance(t.outside, Constant)]
+    found: list[Loop] = []
+    for i, loop in enumerate(loops):
+        inside = points(tuple(loops[i + 1 :]))
+        if any(dimension_of(t, loop) is None for t in padded) or not repays_part(inside):
+            break
+        found.append(loop)
+    return tuple(found) if padded and points(tuple(found)) > 1 else ()
 
 
 def padded_copy(

@@ -39,6 +39,12 @@ def index_number(at: int, value: int) -> Term:
     return Constant(NumberKind.INTEGER, at, value)
 
 
+def settled(index: Term) -> Term:
+    """Returns an index that is not affine as a number, if it can only have one value."""
+    low, high = interval(index)
+    return index_number(index.at, int(low)) if low == high and affine(index) is None else index
+
+
 def index_term(kind: Primitive, *arguments: Term) -> Term:
     """Returns an operation on indices."""
     return Apply(NumberKind.INTEGER, arguments[0].at, kind, arguments)

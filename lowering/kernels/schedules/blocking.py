@@ -89,6 +89,15 @@ def repays_part(inside: int) -> bool:
     return inside >= TIMINGS.least_part_points
 
 
+def repays_range(along: int, ranges: int) -> bool:
+    """
+    Returns whether a reduction repays a loop with bounds in memory instead of conditions: if
+    vectors lie along another loop of `along` values, or if there are so many ranges that looking at
+    all elements for each of them takes longer than one element after the other.
+    """
+    return along >= TIMINGS.least_vector_of_ranges or ranges >= TIMINGS.least_scalar_ranges
+
+
 # samples of images
 
 

@@ -37,4 +37,4 @@ func.func @main(%x: memref<3x5xf32> {glow.name = "x", glow.qualifier = "in"}, %i
 // CHECK-LABEL: glow_nest.kernel @k_generic_
 // CHECK:         %scratch = glow_nest.scratch : memref<17xi32>
 // CHECK-NEXT:    glow_nest.nest parallel(j: 17) reads(%in_1[j]) writes(%scratch[j]) body
-// CHECK:         glow_nest.nest parallel(a: 3, j: 17) reads(%in[5 * a + 1 * index(%scratch[j], 5)]) writes(%out[17 * a + j]) raw
+// CHECK:         glow_nest.nest parallel(a: 3, j: 17) reads(%in[5 * a + 1 * index(%scratch[j], 5, unsigned)]) writes(%out[17 * a + j]) raw

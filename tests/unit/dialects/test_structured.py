@@ -29,7 +29,7 @@ DEFAULTS = {
     "glow_cpu.rounded_matmul": "shapes work",
     "glow.block_quantized_matmul": "kernel shapes work",
     "glow_cpu.packed_block_quantized_matmul": "shapes work",
-    "glow.embedding_bag": "shapes work",
+    "glow.embedding_bag": "kernel shapes work",
     "glow_cpu.dot_matmul": "shapes work",
     "glow.attention": "shapes work",
     "glow.masked_attention": "shapes work",

@@ -14,6 +14,10 @@ FORMULAS = {
     "gathered": ("y[b, d] = sum(t) e[clamp(n[b, t], 0, 6), d]", [(7, 19), (5, 9)]),
     "padded": ("y[i] = sum(t < 5) x[i + t - 2 | outside: 0] * w[t] for i < 17", [(17,), (5,)]),
     "repeated": ("y[i, h, j] = x[i // 3 + h % 2, j] for i < 12, h < 6", [(5, 9)]),
+    "bounded": (
+        "y[r, c] = sum(i) (x[i, c] * w[i] if n[r] < i and i <= n[r + 1] else 0) for r < 4",
+        [(23, 17), (23,), (5,)],
+    ),
     "chosen": ("y[i, j] = x[i, j] if j <= i else -1", [(9, 11)]),
 }
 
@@ -23,8 +27,8 @@ def test_later_stages_follow_from_the_text(name: str, rng: Generator):
     formula, shapes = FORMULAS[name]
     operator = glow.define(name, formula)
     arrays = [rng.standard_normal(s).astype(np.float32) for s in shapes]
-    if name == "gathered":
-        arrays[1] = rng.integers(-2, 9, shapes[1])
+    if name in ("gathered", "bounded"):
+        arrays[-1] = rng.integers(-2, 9, shapes[-1])
     types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
     model = glow.compile(operator.graph(*types), cache=False)
     wanted = operator(*arrays)
@@ -47,3 +51,60 @@ def test_quotients_are_loops(rows: str, is_affine: bool, rng: Generator):
     model = glow.compile(operator.graph(with_shape(element_type(x.dtype), x.shape)), cache=False)
     np.testing.assert_array_equal(model(x)[0], operator(x))
     assert ("i32" in str(model.stages["nests"])) != is_affine
+
+
+_BOUNDS = {
+    "i >= n[r] and i < m[r]": True,
+    "i > n[r] and i <= m[r]": True,
+    "i + 2 > n[r] and i - 3 < m[r] and i < n[r + 1]": True,
+    "i < m[r] and x[i, c] > 0": True,
+    "i < m[r] * 2 + r": True,
+    # of all elements, of some of them, and of what is read there
+    "i != n[r]": False,
+    "i >= n[r] or i < m[r]": False,
+    "2 * i < m[r]": False,
+    "x[i, c] < n[r]": False,
+}
+"""Conditions, and whether they are bounds of the loop over `i`."""
+
+
+@pytest.mark.parametrize("condition", _BOUNDS)
+@pytest.mark.parametrize("element", [np.int64, np.int32, np.int8, np.uint8])
+@pytest.mark.parametrize("reduction", ["sum", "max", "prod"])
+def test_conditions_are_bounds(condition: str, element: type, reduction: str, rng: Generator):
+    neutral = {"sum": "0", "max": "-inf", "prod": "1"}[reduction]
+    text = f"y[r, c] = {reduction}(i) (x[i, c] if {condition} else {neutral}) for r < 7"
+    operator = glow.define("bounded", text)
+    values = {"x": (2 * rng.standard_normal((11, 19))).astype(np.float32)}
+    least = 0 if element is np.uint8 else -4
+    values |= {name: rng.integers(least, 15, 8).astype(element) for name in "nm"}
+    if "x[i, c] < n" in condition:
+        values["n"] = values["n"].astype(np.float32)
+    arrays = [values[name] for name in operator.operands]
+    types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
+    model = glow.compile(operator.graph(*types), cache=False)
+    np.testing.assert_allclose(model(*arrays)[0], operator(*arrays), rtol=1e-5, atol=1e-5)
+    assert (" range i " in str(model.stages["nests"])) == _BOUNDS[condition]
+
+
+def test_bounds_beyond_all_integers(rng: Generator):
+    """A limit plus a constant does not wrap around."""
+    operator = glow.define("far", "y[r, c] = sum(i) (x[i, c] if i > n[r] and i < m[r] else 0)")
+    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    x = rng.standard_normal((5, 8)).astype(np.float32)
+    n, m = np.array([most, least, least, 1]), np.array([most, most, least, most])
+    types = [with_shape(element_type(a.dtype), a.shape) for a in (x, n, m)]
+    found = glow.compile(operator.graph(*types), cache=False)(x, n, m)[0]
+    sums = [np.zeros(8), x.sum(0), np.zeros(8), x[2:].sum(0)]
+    np.testing.assert_allclose(found, sums, rtol=1e-5, atol=1e-6)
+
+
+def test_long_vectors_of_a_bound_keep_conditions(rng: Generator):
+    """Elements that lie together in memory are summed in vectors, not up to a bound."""
+    operator = glow.define("short", "y[r] = sum(i) (x[r, i] if i < n[r] else 0)")
+    x, n = rng.standard_normal((3, 37)).astype(np.float32), np.array([-1, 17, 99])
+    model = glow.compile(
+        operator.graph(*(with_shape(element_type(a.dtype), a.shape) for a in (x, n))), cache=False
+    )
+    np.testing.assert_allclose(model(x, n)[0], operator(x, n), rtol=1e-5, atol=1e-6)
+    assert " range " not in str(model.stages["nests"])
