@@ -361,6 +361,8 @@ class Timings:
     """Parts of much more than so many terms begin at multiples of it, as cache lines do."""
     balanced_share: float = 0.85
     """The average share of busy threads from which dividing whole iterations of a loop pays."""
+    least_piece: int = 1024
+    """Bytes that a thread writes in a row where another one writes those behind them."""
     large_portion_share: float = 0.85
     """The share of its part of the work that each thread does in one portion."""
     small_portions: int = 4

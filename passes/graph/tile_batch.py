@@ -72,7 +72,8 @@ class Groups:
 def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
     """
     Returns the bytes that a node saves if images come in `groups`: its operands and results then
-    stay within `cache` bytes. The number is below 0 if the node has more weights than that.
+    stay within `cache` bytes of a core, which those of a thread's part of the batch do not. The
+    number is below 0 if the node has more weights than that.
     """
     if isinstance(node, _VIEWS):
         return 0
@@ -80,8 +81,8 @@ def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
     read = [v for v in operands if v in graph.images]
     images = sum(_bytes(v) for v in (*read, *node.results))
     weights = sum(_bytes(v) for v in operands if not graph.has_images(v))
-    saved = 0
-    if images * groups.each // graph.batch <= cache < images + weights:
+    saved, of_thread = 0, images * groups.each // groups.images
+    if images * groups.each // graph.batch <= cache < of_thread + weights:
         saved = sum(_bytes(v) for v in read if not isinstance(v, BlockArgument))
         saved += sum(_bytes(v) for v in node.results)
     return saved - weights * (groups.count - 1)

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Buffer
 from ....glow_dialects.glow_nest.nest import Repeat, Step
+from ....glow_dialects.timings import TIMINGS
 from .overlap import is_self_contained, may_meet, nests_of, reads_of
 from .split import is_balanced
 
@@ -81,7 +83,34 @@ def _divide(loop: Repeat, kernel: Sequence[Step], threads: int) -> Divided | Non
             return None
         loops.append(inner[0])
     private = _private(loops, kernel)
-    return None if private is None else Divided(tuple(loops), private)
+    if private is None or _interleave(loops, private, threads):
+        return None
+    return Divided(tuple(loops), private)
+
+
+def _interleave(loops: Sequence[Repeat], private: Sequence[Buffer], threads: int) -> bool:
+    """
+    Returns whether threads would write short pieces of memory in turns, as columns of the same
+    rows. A processor fetches lines behind those that it writes, and takes them from the other one.
+    """
+    per_thread, dim = prod(r.dim.size for r in loops) // threads, loops[-1].dim
+    for loop in reversed(loops):
+        dim = loop.dim
+        if per_thread < dim.size:
+            break
+        per_thread //= dim.size
+    writes = (
+        (nest, write)
+        for nest in nests_of(loops[-1].steps)
+        for write in nest.writes
+        if write.buffer not in private
+    )
+    for nest, write in writes:
+        apart, *others = (write.stride(d) for d in (dim, *nest.parallel))
+        if isinstance(apart, int) and any(isinstance(s, int) and s > apart > 0 for s in others):
+            if apart * per_thread * element_bytes(write.element) < TIMINGS.least_piece:
+                return True
+    return False
 
 
 def _private(loops: Sequence[Repeat], kernel: Sequence[Step]) -> tuple[Buffer, ...] | None:

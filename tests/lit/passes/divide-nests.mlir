@@ -93,3 +93,37 @@ glow_nest.kernel @divided(%y: memref<64x256xf32>, %x: memref<64x256xf32>) thread
     glow_nest.yield %1 : f32
   }
 }
+
+// -----
+
+// Columns of the same rows, in pieces of 128 bytes: threads divide the rows.
+
+// CHECK-LABEL: glow_nest.kernel @pieces
+// CHECK-NEXT:    glow_nest.repeat %p to 2 {
+// CHECK:           } schedule<{{.*}}> split<{{.*}}>
+glow_nest.kernel @pieces(%y: memref<500x64xf32>, %x: memref<500x64xf32>) {
+  glow_nest.repeat %p to 2 {
+    glow_nest.nest parallel(i: 500, j: 32) reads(%x[64 * i + 32 * %p + j]) writes(%y[64 * i + 32 * %p + j]) body {
+    ^bb0(%0: f32):
+      %1 = glow.exp %0 : (f32) -> f32
+      glow_nest.yield %1 : f32
+    }
+  }
+}
+
+// -----
+
+// Pieces of 1 KiB are far enough apart.
+
+// CHECK-LABEL: glow_nest.kernel @columns_of_threads
+// CHECK-NEXT:    glow_nest.repeat %p to 16 divided 1 {
+// CHECK-NOT:       split
+glow_nest.kernel @columns_of_threads(%y: memref<50x512xf32>, %x: memref<50x512xf32>) {
+  glow_nest.repeat %p to 16 {
+    glow_nest.nest parallel(i: 50, j: 32) reads(%x[512 * i + 32 * %p + j]) writes(%y[512 * i + 32 * %p + j]) body {
+    ^bb0(%0: f32):
+      %1 = glow.exp %0 : (f32) -> f32
+      glow_nest.yield %1 : f32
+    }
+  }
+}
