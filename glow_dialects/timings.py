@@ -363,6 +363,8 @@ class Timings:
     """The average share of busy threads from which dividing whole iterations of a loop pays."""
     least_piece: int = 1024
     """Bytes that a thread writes in a row where another one writes those behind them."""
+    least_piece_operations: int = 8192
+    """Terms and elements that a thread computes for such a piece, though it be shorter."""
     large_portion_share: float = 0.85
     """The share of its part of the work that each thread does in one portion."""
     small_portions: int = 4

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_nest.affine import Buffer
+from ....glow_dialects.glow_nest.affine import Buffer, Stride
 from ....glow_dialects.glow_nest.nest import Repeat, Step
 from ....glow_dialects.timings import TIMINGS
 from .overlap import is_self_contained, may_meet, nests_of, reads_of
@@ -91,9 +91,11 @@ def _divide(loop: Repeat, kernel: Sequence[Step], threads: int) -> Divided | Non
 def _interleave(loops: Sequence[Repeat], private: Sequence[Buffer], threads: int) -> bool:
     """
     Returns whether threads would write short pieces of memory in turns, as columns of the same
-    rows. A processor fetches lines behind those that it writes, and takes them from the other one.
+    rows, and do little else. A processor fetches lines behind those that it writes, and takes them
+    from another one.
     """
     per_thread, dim = prod(r.dim.size for r in loops) // threads, loops[-1].dim
+    operations = per_thread * _operations(loops[-1].steps)
     for loop in reversed(loops):
         dim = loop.dim
         if per_thread < dim.size:
@@ -106,11 +108,29 @@ def _interleave(loops: Sequence[Repeat], private: Sequence[Buffer], threads: int
         if write.buffer not in private
     )
     for nest, write in writes:
-        apart, *others = (write.stride(d) for d in (dim, *nest.parallel))
-        if isinstance(apart, int) and any(isinstance(s, int) and s > apart > 0 for s in others):
-            if apart * per_thread * element_bytes(write.element) < TIMINGS.least_piece:
+        piece = write.stride(dim)
+        around = [d.size for d in nest.parallel if _is_farther(write.stride(d), piece)]
+        if isinstance(piece, int) and piece > 0 and prod(around) > 1:
+            is_short = piece * per_thread * element_bytes(write.element) < TIMINGS.least_piece
+            if is_short and operations < TIMINGS.least_piece_operations * prod(around):
                 return True
     return False
+
+
+def _is_farther(stride: Stride, than: Stride) -> bool:
+    return isinstance(stride, int) and isinstance(than, int) and stride > than
+
+
+def _operations(steps: Sequence[Step]) -> int:
+    """Returns how many terms and elements are computed."""
+    found = 0
+    for step in steps:
+        if isinstance(step, Repeat):
+            found += step.dim.size * _operations(step.steps)
+        else:
+            for nest in nests_of([step]):
+                found += prod(d.size for d in (*nest.parallel, *nest.reduced))
+    return found
 
 
 def _private(loops: Sequence[Repeat], kernel: Sequence[Step]) -> tuple[Buffer, ...] | None:

@@ -96,7 +96,7 @@ glow_nest.kernel @divided(%y: memref<64x256xf32>, %x: memref<64x256xf32>) thread
 
 // -----
 
-// Columns of the same rows, in pieces of 128 bytes: threads divide the rows.
+// Columns of the same rows, in pieces of 128 bytes, for which hardly anything is computed: threads divide the rows.
 
 // CHECK-LABEL: glow_nest.kernel @pieces
 // CHECK-NEXT:    glow_nest.repeat %p to 2 {
@@ -125,5 +125,18 @@ glow_nest.kernel @columns_of_threads(%y: memref<50x512xf32>, %x: memref<50x512xf
       %1 = glow.exp %0 : (f32) -> f32
       glow_nest.yield %1 : f32
     }
+  }
+}
+
+// -----
+
+// Nor do short pieces matter that take long to compute.
+
+// CHECK-LABEL: glow_nest.kernel @long
+// CHECK-NEXT:    glow_nest.repeat %p to 2 divided 1 {
+// CHECK-NOT:       split
+glow_nest.kernel @long(%y: memref<50x64xf32>, %x: memref<50x512xf32>, %w: memref<512x64xf32>) {
+  glow_nest.repeat %p to 2 {
+    glow_nest.nest parallel(i: 50, j: 32) reduce(t: 512) add f32 of(%x[512 * i + t], %w[64 * t + 32 * %p + j]) writes(%y[64 * i + 32 * %p + j])
   }
 }
