@@ -148,13 +148,13 @@ class _Builder:
         self, value: Term, loops: Sequence[Loop], view: View, place: Sequence[Index]
     ) -> None:
         """Computes a value at the points of loops into a view: that of the result, or scratch."""
-        k = self._k
-        value, self._bounds = without_bounds(value, reduction_in(value), loops)
-        reduction, bounds = reduction_in(value), self._bounds
-        outside, self._around = self._around, Around(loops_around(value, loops))
+        k, outside = self._k, (self._around, self._bounds)
+        value, bounds = without_bounds(value, reduction_in(value), loops)
+        reduction, around = reduction_in(value), Around(loops_around(value, loops))
+        self._around, self._bounds = around, bounds
         body = Expressions(value, self._access, reduction)
         terms = *self._reduction(reduction), self._range(bounds)
-        around, self._around = self._around, outside
+        self._around, self._bounds = outside
         dims = [self._dim(loop) for loop in loops if loop not in around.loops]
         with k.repeat(*map(self._dim, around.loops)):
             for add in around.adds:

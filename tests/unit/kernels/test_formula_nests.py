@@ -108,3 +108,21 @@ def test_long_vectors_of_a_bound_keep_conditions(rng: Generator):
     )
     np.testing.assert_allclose(model(x, n)[0], operator(x, n), rtol=1e-5, atol=1e-6)
     assert " range " not in str(model.stages["nests"])
+
+
+def test_bounded_sums_of_rows_are_products(rng: Generator):
+    """Rows that indices name are multiplied as they are added, and each index is clamped once."""
+    operator = glow.define(
+        "bags",
+        "y[r, c] = sum(i) (x[clamp(n[i], 0, 8), c] * w[i] if i >= m[r] and i < m[r + 1] else 0)"
+        " for r < 3",
+    )
+    x, w = (rng.standard_normal(s).astype(np.float32) for s in [(9, 17), (12,)])
+    values = {"x": x, "w": w, "n": rng.integers(-2, 12, 12), "m": np.array([0, 5, 5, 12])}
+    arrays = [values[name] for name in operator.operands]
+    types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
+    model = glow.compile(operator.graph(*types), cache=False)
+    np.testing.assert_allclose(model(*arrays)[0], operator(*arrays), rtol=1e-5, atol=1e-5)
+    nests = str(model.stages["nests"])
+    assert " range i " in nests
+    assert " map {" not in nests

@@ -49,7 +49,7 @@ def network(rng: np.random.Generator, batch: int) -> bytes:
 
 
 @pytest.mark.parametrize("images", [1, 2, 3, 5])
-@pytest.mark.parametrize("cache", [30_000, 10**6])
+@pytest.mark.parametrize("cache", [20_000, 10**6])
 def test_results_do_not_change(rng: np.random.Generator, images: int, cache: int):
     """Also if groups are not equal. With room for all images, nothing is split."""
     data = network(rng, 7)
