@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i32
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.resampling import SampleOp
-from ....glow_dialects.glow_nest.affine import Dim, Indirect, View
+from ....glow_dialects.glow_nest.affine import Dim, Indirect, View, affine
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.scalar import Expr, convert, maximum, minimum
 from ..registry import Kernel, kernel, total, view_dims
@@ -32,30 +32,35 @@ def sample(k: Kernel) -> None:
     if not repays_channels_last(k.lanes(x.element), channels, count * size, prod(places.shape)):
         formula(k)
         return
+    # threads divide the outermost loop: regions, or else channels, of which each has a copy
+    divides = regions < k.threads and channels % (k.threads * k.lanes(x.element)) == 0
+    groups = k.threads if divides else 1
+    channels //= groups
+    n, s, c, g = Dim("n", count), Dim("s", size), Dim("c", channels), Dim("g", groups)
+    r, t = Dim("r", regions), Dim("t", taps)
+    channel = affine(g) * channels + c if divides else affine(c)
     last = k.scratch((count, size, channels), x.element)
-    n, s, c = Dim("n", count), Dim("s", size), Dim("c", channels)
-    k.copy([n, s, c], last[[n, s, c]], x[[n, c, s]])
     rows, element = _rows(k), compute_type(k.element)
     together = points_together(k.machine, channels * element_bytes(element))
-    r, t = Dim("r", regions), Dim("t", taps)
-    # threads divide the outermost loop
     outside, inside = ((r,), ()) if regions >= k.threads else ((), (r,))
-    with k.repeat(*outside):
-        for block, (p,) in each_panel(k, points, together, names=("block", "p")):
-            point = block * together + p
-            row = Indirect(rows[[r, point, t]], count * size, channels)
-            reads = replace(last[[0, 0, c]], indirect=row), weights[[r, point, t]]
-            if k.call.get("largest"):
-                found = total(Combine.MAXIMUM, element, *reads, value=X * Y)
-            else:
-                found = total(Combine.ADD, element, *reads)
-            sums, place = k.scratch((p.size, channels), element), [r, c, point]
-            with k.repeat(*inside):
-                k.map([p, c], sums[[p, c]], (), X, [t], found)
-                if k.epilogue.body is None and element == k.element:
-                    k.copy([c, p], k.result[place], sums[[p, c]])
+    with k.repeat(*((g,) if divides else ())):
+        k.copy([n, s, c], last[[n, s, c]], x[[n, channel, s]])
+        with k.repeat(*outside):
+            for block, (p,) in each_panel(k, points, together, names=("block", "p")):
+                point = block * together + p
+                row = Indirect(rows[[r, point, t]], count * size, channels)
+                reads = replace(last[[0, 0, c]], indirect=row), weights[[r, point, t]]
+                if k.call.get("largest"):
+                    found = total(Combine.MAXIMUM, element, *reads, value=X * Y)
                 else:
-                    k.finish([c, p], place, [sums[[p, c]]], convert(X, k.element))
+                    found = total(Combine.ADD, element, *reads)
+                sums, place = k.scratch((p.size, channels), element), [r, channel, point]
+                with k.repeat(*inside):
+                    k.map([p, c], sums[[p, c]], (), X, [t], found)
+                    if k.epilogue.body is None and element == k.element:
+                        k.copy([c, p], k.result[place], sums[[p, c]])
+                    else:
+                        k.finish([c, p], place, [sums[[p, c]]], convert(X, k.element))
 
 
 def _rows(k: Kernel) -> View:

@@ -51,9 +51,11 @@ def test_samples_of_halves(rng: np.random.Generator):
     check(SampleOp, *_given(rng, SHAPES[1], np.float16, np.int32), tolerance=2e-3)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_what_follows_is_computed_with_them(rng: np.random.Generator, threads: int):
-    images, channels, elements, regions, points, taps = shape = SHAPES[1]
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("shape", [SHAPES[1], (2, 96, 35, 1, 67, 4)], ids=str)
+def test_what_follows_is_computed_with_them(rng: np.random.Generator, shape: tuple, threads: int):
+    """Threads without regions of their own have channels of their own."""
+    images, channels, elements, regions, points, taps = shape
     given = _given(rng, shape, np.float32, np.int32)
     bias = rng.standard_normal((regions, channels, points)).astype(np.float32)
     result = f"tensor<{regions}x{channels}x{points}xf32>"
@@ -72,6 +74,8 @@ def test_what_follows_is_computed_with_them(rng: np.random.Generator, threads: i
       func.return %z : {result}
     }}"""
     model = glow.compile(parse(text), threads=threads)
+    divided = f"repeat %g to {threads} divided 1" in str(model.stages.get("divided"))
+    assert divided == (regions == 1 and threads > 1)
     (found,) = model(*given, bias)
     wanted = np.maximum(run_node(SampleOp, *given) + bias, 0)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
