@@ -10,10 +10,8 @@ from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.elements import is_float
-from ....glow_dialects.glow.generic import GenericOp
 from ....glow_dialects.glow.indexing import ScatterOp
 from ....glow_dialects.glow.logic import EqualOp, SelectOp
-from ....glow_dialects.operator import to_attribute
 from ..builder import element, rank, shape, size
 from ..element_types import check_shape
 from ..node import OnnxNode, converter
@@ -90,9 +88,9 @@ def max_roi_pool(node: OnnxNode) -> SSAValue:
             for k, side in ((0, c.floor), (1, c.ceil))
         ]
         operands = [found, *bounds] if d else [found, images, *bounds]
-        properties = {"formula": to_attribute(formula.replace("IMAGES", str(shape(x)[0] - 1)))}
-        t = GenericOp.result_type([v.type for v in operands], properties)
-        found = build.op(GenericOp, *operands, result=t, **properties)
+        columns = bins[1] if d else shape(x)[3]
+        sizes = [count, bins[0], columns, shape(x)[1]]
+        found = build.formula(formula, *operands, shape=sizes)
     found = build.transpose(found, [0, 3, 1, 2])
     least = build.splat_like(float("-inf"), found)
     empty = build.op(EqualOp, found, least)
@@ -100,7 +98,7 @@ def max_roi_pool(node: OnnxNode) -> SSAValue:
 
 
 _ALONG_HEIGHT = """
-    y[r, p, w, c] = max(h) (x[clamp(image[r], 0, IMAGES), h, w, c]
+    y[r, p, w, c] = max(h) (x[clamp(image[r], 0, size(x, 0) - 1), h, w, c]
                             if h >= start[r, p] and h < end[r, p] else -inf)
 """
 _ALONG_WIDTH = """
