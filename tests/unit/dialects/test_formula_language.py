@@ -40,6 +40,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator
 from xdsl.dialects.builtin import bf16, f16, f32, i32, i64
+from xdsl.ir import Attribute
 
 NAMES = st.sampled_from(["i", "j", "k0", "alpha", "x_y"])
 NUMBERS = st.one_of(
@@ -206,6 +207,16 @@ def test_conditions_that_are_known(text: str, stays: bool, rng: Generator):
     other = next((end for part, end in ends.items() if part in text), 0)
     found = evaluate_statement(statement, [x])
     np.testing.assert_array_equal(found, np.where(kept, x, other))
+
+
+@pytest.mark.parametrize("element", [i32, i64])
+def test_whole_numbers_are_compared_exactly(element: Attribute):
+    """Also in operators that compute in f32, which does not hold all of them."""
+    types = {"x": with_shape(f16, [5]), "n": with_shape(element, [1])}
+    text = "y[] = sum(i) (x[i] if i < n[0] else 0)"
+    terms = bind(text, types, {}, computes=f32).terms()
+    compared = [t for t in terms if isinstance(t, Apply) and t.kind is Primitive.LT]
+    assert [t.arguments[1].type for t in compared] == [element]
 
 
 def test_parts_of_long_formulas_are_found_in_linear_time():
