@@ -13,12 +13,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import islice
-from math import prod
 
 from xdsl.printer import Printer
 
 from ..glow_dialects.glow_nest.attributes import ScheduleAttr
-from ..glow_dialects.glow_nest.nest import Nest
 from ..glow_dialects.glow_nest.schedule import Schedule
 from ..lowering.kernels.schedule_nests import schedule_of
 from ..lowering.kernels.schedules.best_schedule import best_schedule
@@ -89,14 +87,14 @@ class Search:
     def _search_nests(self, whole: Rivals, found: dict[str, str], end: float) -> None:
         """Searches schedules of the nests, each alone if it can be, those that do most first."""
         nests = sorted(
-            nests_of(whole.job.kernel, self._machine), key=lambda each: -_work(each.nest)
+            nests_of(whole.job.kernel, self._machine), key=lambda each: -each.nest.visited
         )
-        left = sum(_work(each.nest) for each in nests)
+        left = sum(each.nest.visited for each in nests)
         for each in nests:
             now = time.monotonic()
             if now >= end:
                 return
-            own, work = alone(whole.job, each.number), _work(each.nest)
+            own, work = alone(whole.job, each.number), each.nest.visited
             rivals = whole if own is None else Rivals(own, self._target)
             key = str(each.number) if own is None else "0"
             try:
@@ -160,11 +158,6 @@ def _one_wins(
         if attempt(found):
             return True
     return False
-
-
-def _work(nest: Nest) -> int:
-    """Returns how many points a nest visits."""
-    return prod(d.size for d in (*nest.parallel, *nest.reduced))
 
 
 def text_of(schedule: Schedule) -> str:

@@ -128,18 +128,26 @@ def is_identity(value: float, combine: Primitive, t: NumberKind | Attribute) -> 
     return value <= low if combine is Primitive.MAXIMUM else value >= high
 
 
-def _conditions(term: Term) -> Iterator[Affine]:
-    match term:
+def conjuncts(condition: Term) -> Iterator[Term]:
+    """Yields the conditions that `and` joins to one."""
+    match condition:
         case Apply(kind=Primitive.AND, arguments=parts):
             for part in parts:
-                yield from _conditions(part)
-        case Apply(kind=Primitive.LE | Primitive.LT as kind, arguments=(a, b)):
-            form = _difference(b, a)
-            if form is not None:
-                less = 1 if kind is Primitive.LT else 0
-                yield from _unless_known(Affine(form.terms, form.constant - less))
+                yield from conjuncts(part)
         case _:
-            return
+            yield condition
+
+
+def _conditions(term: Term) -> Iterator[Affine]:
+    for condition in conjuncts(term):
+        match condition:
+            case Apply(kind=Primitive.LE | Primitive.LT as kind, arguments=(a, b)):
+                form = _difference(b, a)
+                if form is not None:
+                    less = 1 if kind is Primitive.LT else 0
+                    yield from _unless_known(Affine(form.terms, form.constant - less))
+            case _:
+                pass
 
 
 def _not_negative(*forms: tuple[Term, int, int]) -> Iterator[Affine]:

@@ -147,6 +147,11 @@ class Nest:
         )
 
     @property
+    def visited(self) -> int:
+        """The number of points of the parallel loops, times that of the steps of a reduction."""
+        return prod(d.size for d in (*self.parallel, *self.reduced))
+
+    @property
     def weight(self) -> int:
         """About how many operations are emitted for a point; a heavy nest is not unrolled."""
         each = self.reduction.map if self.reduction is not None else None

@@ -40,9 +40,9 @@ from onnx.backend.test import BackendTest
 
 EXPECTED = Path(__file__).with_name("expected.txt")
 PASS, REFUSED, FAILED = "pass", "refused", "failed"
-DIFFERS = "differs: "
-RANDOM = "random: "
-"""Before why a case passes or fails by chance."""
+DIFFERS, RANDOM = "differs: ", "random: "
+MAY_FAIL = DIFFERS, RANDOM
+"""What stands before the reason why a case fails, or passes or fails by chance."""
 _KINDS = {
     "OnnxBackendNodeModelTest": "node",
     "OnnxBackendSimpleModelTest": "simple",
@@ -182,12 +182,12 @@ def write_expected(results: Sequence[Result], path: Path = EXPECTED) -> None:
     """Replaces the entries of the cases that ran. Those that failed have none."""
     expected = {**read_expected(path)} if path.exists() else {}
     for result in results:
-        if expected.get(result.name, "").startswith(RANDOM) and result.status != REFUSED:
-            continue
-        if result.status != FAILED:
+        wanted = expected.get(result.name, "")
+        if result.status == FAILED:
+            if not wanted.startswith(MAY_FAIL):
+                expected.pop(result.name, None)
+        elif result.status == REFUSED or not wanted.startswith(RANDOM):
             expected[result.name] = result.detail or PASS
-        elif not expected.get(result.name, "").startswith(DIFFERS):
-            expected.pop(result.name, None)
     lines = [f"{name}: {expected[name]}\n" for name in sorted(expected) if name in cases()]
     note = "# Written by `python -m glow.tests.conformance.suite --update`.\n"
     path.write_text(note + "".join(lines))
@@ -197,14 +197,14 @@ def deviations(results: Sequence[Result], expected: Mapping[str, str]) -> list[s
     """Returns a line for each case that is not as expected."""
     found: list[str] = []
     for result in results:
-        wanted = expected.get(result.name)
-        is_random = (wanted or "").startswith(RANDOM)
+        wanted = expected.get(result.name, "")
+        may_pass = wanted == PASS or wanted.startswith(RANDOM)
         if result.status == FAILED:
-            if not is_random and not (wanted or "").startswith(DIFFERS):
+            if not wanted.startswith(MAY_FAIL):
                 found.append(f"{result.name}: {result.detail}")
-        elif result.status == REFUSED and (is_random or wanted in (PASS, None)):
+        elif result.status == REFUSED and (may_pass or not wanted):
             found.append(f"{result.name}: refused, expected to pass: {result.detail}")
-        elif result.status == PASS and wanted != PASS and not is_random:
+        elif result.status == PASS and not may_pass:
             found.append(f"{result.name}: passes, which {EXPECTED.name} does not say yet")
     return found
 

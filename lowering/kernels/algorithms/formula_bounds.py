@@ -7,16 +7,16 @@ conditions say where the loop over `i` begins and ends, so the nest has a range 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from math import inf
 
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import i64
 
 from ....glow_dialects.elements import is_integer, stored_values
 from ....glow_dialects.formula.ranges import interval
-from ....glow_dialects.formula.segments import is_identity, keeps_identity
+from ....glow_dialects.formula.segments import conjuncts, is_identity, keeps_identity
 from ....glow_dialects.formula.statement import (
     Apply,
     Constant,
@@ -31,9 +31,11 @@ from ....glow_dialects.formula.statement import (
     points,
     with_parts,
 )
+from ....glow_dialects.glow_nest.nest import Combine, identity
 from ....glow_dialects.scalar import Primitive
 from ..schedules.blocking import repays_range
-from .formula_terms import dimension_of, index_number, index_term, reads_of
+from .formula_expr import element_of_term
+from .formula_terms import chosen, dimension_of, index_number, index_term, reads_of
 
 
 @dataclass(frozen=True)
@@ -102,37 +104,19 @@ def _apart(term: Term, combine: Primitive) -> tuple[list[Term], Term]:
             is_identity(other.value, combine, term.type)
         ):
             conditions, value = _apart(then, combine)
-            return [*_parts(condition), *conditions], value
+            return [*conjuncts(condition), *conditions], value
         case Convert() if keeps_identity(term, combine):
             conditions, value = _apart(term.operand, combine)
             return conditions, replace(term, operand=value)
     return [], term
 
 
-def _parts(condition: Term) -> Iterator[Term]:
-    """Yields the conditions that `and` joins."""
-    match condition:
-        case Apply(kind=Primitive.AND, arguments=parts):
-            for part in parts:
-                yield from _parts(part)
-        case _:
-            yield condition
-
-
 def _chosen(conditions: Sequence[Term], body: Term, of: Reduce) -> Term:
     """Returns a term where conditions hold, and the identity of its reduction elsewhere."""
     if not conditions:
         return body
-    both = reduce(lambda a, b: Apply(i1, a.at, Primitive.AND, (a, b)), conditions)
-    return Apply(body.type, body.at, Primitive.SELECT, (both, body, _identity(body, of.combine)))
-
-
-def _identity(body: Term, combine: Primitive) -> Constant:
-    if combine is Primitive.ADD or combine is Primitive.MUL:
-        return Constant(body.type, body.at, int(combine is Primitive.MUL))
-    assert not isinstance(body.type, NumberKind)
-    low, high = stored_values(body.type)
-    return Constant(body.type, body.at, low if combine is Primitive.MAXIMUM else high)
+    neutral = identity(Combine(of.combine.value), element_of_term(body))
+    return chosen(conditions, body, Constant(body.type, body.at, neutral))
 
 
 # limits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
@@ -54,6 +55,12 @@ def _condition(kind: Primitive, a: Term, b: Term) -> Term:
     return Apply(i1, a.at, kind, (a, b))
 
 
+def chosen(conditions: Sequence[Term], then: Term, otherwise: Term) -> Term:
+    """Returns a term where all conditions hold, and another one elsewhere."""
+    condition = reduce(partial(_condition, Primitive.AND), conditions)
+    return Apply(then.type, then.at, Primitive.SELECT, (condition, then, otherwise))
+
+
 def chosen_by_bounds(term: Read, outside: Term) -> Term:
     """
     Returns a read with indices within the bounds, or the value beyond the bounds, by the
@@ -71,8 +78,7 @@ def chosen_by_bounds(term: Read, outside: Term) -> Term:
             conditions.append(_condition(Primitive.LE, index, end))
             indices[d] = index_term(Primitive.MINIMUM, indices[d], end)
     inside = replace(term, indices=tuple(indices), outside=None)
-    condition = reduce(partial(_condition, Primitive.AND), conditions)
-    return Apply(term.type, term.at, Primitive.SELECT, (condition, inside, outside))
+    return chosen(conditions, inside, outside)
 
 
 def index_in_memory(term: Term, size: int) -> Read | None:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i32
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.resampling import SampleOp
-from ....glow_dialects.glow_nest.affine import Dim, Indirect, View, affine
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Indirect, View, affine
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.scalar import Expr, convert, maximum, minimum
 from ..registry import Kernel, kernel, total, view_dims
@@ -33,7 +33,8 @@ def sample(k: Kernel) -> None:
         formula(k)
         return
     # threads divide the outermost loop: regions, or else channels, of which each has a copy
-    divides = regions < k.threads and channels % (k.threads * k.lanes(x.element)) == 0
+    alone = regions < k.threads
+    divides = alone and channels % (k.threads * k.lanes(x.element)) == 0
     groups = k.threads if divides else 1
     channels //= groups
     n, s, c, g = Dim("n", count), Dim("s", size), Dim("c", channels), Dim("g", groups)
@@ -42,25 +43,28 @@ def sample(k: Kernel) -> None:
     last = k.scratch((count, size, channels), x.element)
     rows, element = _rows(k), compute_type(k.element)
     together = points_together(k.machine, channels * element_bytes(element))
-    outside, inside = ((r,), ()) if regions >= k.threads else ((), (r,))
+
+    def add(point: Affine, p: Dim) -> None:
+        """Computes the sums of some points."""
+        row = Indirect(rows[[r, point, t]], count * size, channels)
+        reads = replace(last[[0, 0, c]], indirect=row), weights[[r, point, t]]
+        if k.call.get("largest"):
+            found = total(Combine.MAXIMUM, element, *reads, value=X * Y)
+        else:
+            found = total(Combine.ADD, element, *reads)
+        sums, place = k.scratch((p.size, channels), element), [r, channel, point]
+        with k.repeat(*((r,) if alone else ())):
+            k.map([p, c], sums[[p, c]], (), X, [t], found)
+            if k.epilogue.body is None and element == k.element:
+                k.copy([c, p], k.result[place], sums[[p, c]])
+            else:
+                k.finish([c, p], place, [sums[[p, c]]], convert(X, k.element))
+
     with k.repeat(*((g,) if divides else ())):
         k.copy([n, s, c], last[[n, s, c]], x[[n, channel, s]])
-        with k.repeat(*outside):
+        with k.repeat(*(() if alone else (r,))):
             for block, (p,) in each_panel(k, points, together, names=("block", "p")):
-                point = block * together + p
-                row = Indirect(rows[[r, point, t]], count * size, channels)
-                reads = replace(last[[0, 0, c]], indirect=row), weights[[r, point, t]]
-                if k.call.get("largest"):
-                    found = total(Combine.MAXIMUM, element, *reads, value=X * Y)
-                else:
-                    found = total(Combine.ADD, element, *reads)
-                sums, place = k.scratch((p.size, channels), element), [r, channel, point]
-                with k.repeat(*inside):
-                    k.map([p, c], sums[[p, c]], (), X, [t], found)
-                    if k.epilogue.body is None and element == k.element:
-                        k.copy([c, p], k.result[place], sums[[p, c]])
-                    else:
-                        k.finish([c, p], place, [sums[[p, c]]], convert(X, k.element))
+                add(block * together + p, p)
 
 
 def _rows(k: Kernel) -> View:

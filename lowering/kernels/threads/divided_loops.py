@@ -122,15 +122,13 @@ def _is_farther(stride: Stride, than: Stride) -> bool:
 
 
 def _operations(steps: Sequence[Step]) -> int:
-    """Returns how many terms and elements are computed."""
-    found = 0
-    for step in steps:
-        if isinstance(step, Repeat):
-            found += step.dim.size * _operations(step.steps)
-        else:
-            for nest in nests_of([step]):
-                found += prod(d.size for d in (*nest.parallel, *nest.reduced))
-    return found
+    """Returns how many terms and elements are computed, with one iteration of loops over lists."""
+    return sum(
+        step.dim.size * _operations(step.steps)
+        if isinstance(step, Repeat)
+        else sum(nest.visited for nest in nests_of([step]))
+        for step in steps
+    )
 
 
 def _private(loops: Sequence[Repeat], kernel: Sequence[Step]) -> tuple[Buffer, ...] | None:
