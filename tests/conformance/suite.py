@@ -42,7 +42,7 @@ EXPECTED = Path(__file__).with_name("expected.txt")
 PASS, REFUSED, FAILED = "pass", "refused", "failed"
 DIFFERS, RANDOM = "differs: ", "random: "
 MAY_FAIL = DIFFERS, RANDOM
-"""What stands before the reason why a case fails, or passes or fails by chance."""
+"""Prefixes of the reasons why a case fails, or passes or fails by chance."""
 _KINDS = {
     "OnnxBackendNodeModelTest": "node",
     "OnnxBackendSimpleModelTest": "simple",
