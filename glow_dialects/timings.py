@@ -270,6 +270,8 @@ class Timings:
     """Points of a step of a loop whose padded copies have what this step reads."""
     least_vector_of_ranges: int = 8
     """Values of a loop along which vectors lie, for which a reduction has a loop with bounds."""
+    long_vector_loop: int = 32
+    """Values of a loop along which vectors are about as fast as along any longer one."""
     least_scalar_ranges: int = 64
     """Ranges from which on a loop without vectors is faster than conditions on all elements."""
     least_vector_channels: float = 0.25

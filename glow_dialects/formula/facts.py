@@ -82,6 +82,45 @@ def _is_gather(term: Read) -> bool:
     return any(isinstance(t, Read) for index in term.indices for t in walk(index))
 
 
+def reads(statement: Statement, operand: int) -> int:
+    """Returns how many times elements of an operand are read."""
+    terms = {t for t in statement.terms() if isinstance(t, Read) and t.source == operand}
+    return sum(points(tuple(term.loops)) for term in terms)
+
+
+def vector_sizes(statement: Statement, last: Mapping[int, int]) -> tuple[int, ...]:
+    """
+    Returns for each stage the size of the longest loop that vectors may lie along: each read and
+    the stage's value have it as the index of their last dimension, or do not depend on it. `last`
+    are the dimensions of operands that count as last, where those are others.
+    """
+    return tuple(_vector_size(stage, last) for stage in statement.stages)
+
+
+def _vector_size(stage: Stage, last: Mapping[int, int]) -> int:
+    terms = list(walk(stage.value))
+    read = [t for t in terms if isinstance(t, Read)]
+    over = (loop for t in terms if isinstance(t, Reduce) for loop in t.over)
+    loops = [x for x in (*stage.loops[-1:], *over) if all(_lies(r, x, last) for r in read)]
+    return max((loop.size for loop in loops), default=1)
+
+
+def _lies(read: Read, loop: Loop, last: Mapping[int, int]) -> bool:
+    """Returns whether neighbours of a loop read neighbours, or the same element."""
+    if loop not in read.loops:
+        return True
+    place = last.get(read.source) if isinstance(read.source, int) else None
+    if place is None:
+        place = max((d for d, size in enumerate(read.shape) if size != 1), default=0)
+    along = affine(read.indices[place])
+    others = (index for d, index in enumerate(read.indices) if d != place)
+    return (
+        along is not None
+        and along.terms.get(loop) == 1
+        and all(loop not in index.loops for index in others)
+    )
+
+
 def divides(statement: Statement, parts: AbstractSet[int]) -> bool:
     """
     Returns whether a part of the first dimension of the result needs only the same part of the

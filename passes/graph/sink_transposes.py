@@ -5,10 +5,11 @@ Frontends that convert between channel orders leave transposes around many nodes
 operands are transposed alike can work on the operands before they are transposed, with its axes
 renamed, and its result is transposed instead. Step by step a transpose sinks below data-parallel
 nodes, concatenations, and operators whose formula says the same for another order of dimensions
-(pads, slices, reductions, softmax); a matrix product and `glow.generic` read a transposed operand
-as it is. Where two transposes meet they become one, or nothing. Constant operands are transposed
-the other way (which `glow-fold-constants` does at compile time), and so are broadcasts, if that
-moves only dimensions of size 1 or constants.
+(pads, slices, reductions, softmax). A matrix product reads a transposed operand as it is, and so
+does `glow.generic` if it still reads along vectors, or reads few elements. Where two transposes
+meet they become one, or nothing. Constant operands are transposed the other way (which `glow-fold-
+constants` does at compile time), and so are broadcasts, if that moves only dimensions of size 1 or
+constants.
 
 First, nodes between transposes are moved together where that saves bytes to be transposed (see
 `transpose_regions`). After that, a transpose only sinks if its operand's transpose then vanishes,
@@ -29,6 +30,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ...glow_dialects.elements import element_bytes, num_elements
+from ...glow_dialects.formula.facts import reads, vector_sizes
 from ...glow_dialects.formula.indices import operand_names
 from ...glow_dialects.formula.parser import parse
 from ...glow_dialects.formula.rewriting import with_order
@@ -39,6 +41,7 @@ from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.glow.shape import ConcatOp, ReshapeOp, TransposeOp
 from ...glow_dialects.glow.structured import Structured
 from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.timings import TIMINGS
 from ..levels import GRAPH
 from .permutations import Permutation, compose, is_identity, moves_only_ones
 from .reordering import (
@@ -51,7 +54,7 @@ from .reordering import (
     transpose,
     untransposed,
 )
-from .rewriting import Build, RuleTable, apply_rules, defining_op, is_constant
+from .rewriting import Build, RuleTable, apply_rules, defining_op, has_symbols, is_constant
 from .transpose_regions import reorder_regions
 
 SINKING = RuleTable()
@@ -139,24 +142,48 @@ def _pays(node: Structured, found: Mapping[int, TransposeOp], chosen: AbstractSe
 
 @sinking(GenericOp)
 def read_transposed_operands(node: GenericOp, build: Build) -> SSAValue | None:
-    """Returns a formula reads the operands of transposes, with its indices in their order."""
+    """Returns a formula that reads the operands of transposes, with its indices in their order."""
     formula = parse(GenericOp.formula_of(node.call))
     constants = GenericOp.numbers(node.call)
     names = [n for n in operand_names(formula) if n not in constants]
-    operands = list(node.inputs)
+    operands, last = list(node.inputs), dict[int, int]()
     for number, (name, value) in enumerate(zip(names, operands, strict=True)):
         found = moving_transpose(value)
         if found is None:
             continue
+        places = {number: _last_moved(found), **last}
         changed = with_order(formula, name, permutation_of(found))
-        if changed is not None:
-            formula, operands[number] = changed, found.input
+        if changed is not None and _repays_reading(node, number, places):
+            formula, operands[number], last = changed, found.input, places
     if operands == list(node.inputs):
         return None
     given = {"constants": node.constants} if node.constants is not None else {}
     result = node.result.type
     assert isinstance(result, TensorType)
     return build(GenericOp, *operands, result_types=[result], formula=str(formula), **given)
+
+
+def _last_moved(found: TransposeOp) -> int:
+    """Returns the dimension of the result along which the operand lies in memory."""
+    several = [d for d, size in enumerate(shape_of(found.input.type)) if size != 1]
+    return permutation_of(found).index(several[-1])
+
+
+def _repays_reading(node: GenericOp, number: int, last: Mapping[int, int]) -> bool:
+    """
+    Returns whether a formula reads an operand as fast without its transpose: along vectors, or
+    fewer elements than the transpose moves. `last` are the dimensions along which operands lie.
+    """
+    if has_symbols(node):
+        return True
+    statement = node.statement(node.call)
+    before = {operand: d for operand, d in last.items() if operand != number}
+    sizes = zip(vector_sizes(statement, before), vector_sizes(statement, last), strict=True)
+    moved = num_elements(shape_of(node.inputs[number].type))
+    return (
+        all(now >= min(size, TIMINGS.long_vector_loop) for size, now in sizes)
+        or reads(statement, number) * TIMINGS.far_lane <= moved
+    )
 
 
 @RESHAPING.rule(TransposeOp)

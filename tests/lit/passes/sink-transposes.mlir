@@ -154,3 +154,18 @@ func.func @formula(%x: tensor<2x3x4xf32>, %y: tensor<2x5xf32>) -> (tensor<4x5xf3
 // CHECK-NEXT:  %c = glow.transpose %y
 // CHECK-NEXT:  %d = glow.generic %c formula "y[i] = c[i, size(c, 1) - 1]"
 // CHECK-NEXT:  func.return %b, %d
+
+// -----
+
+// It does not where vectors of channels would have to gather their elements, unless it reads few.
+func.func @strided(%x: tensor<64x30x30xf32>, %n: tensor<20xi64>) -> (tensor<28x28x64xf32>, tensor<20x64xf32>) {
+  %a = glow.transpose %x permutation [1, 2, 0] : (tensor<64x30x30xf32>) -> tensor<30x30x64xf32>
+  %b = glow.generic %a formula "y[h, w, c] = max(i < 3, j < 3) a[h + i, w + j, c]" : (tensor<30x30x64xf32>) -> tensor<28x28x64xf32>
+  %c = glow.generic %a, %n formula "y[i, c] = a[0, clamp(n[i], 0, 29), c]" : (tensor<30x30x64xf32>, tensor<20xi64>) -> tensor<20x64xf32>
+  func.return %b, %c : tensor<28x28x64xf32>, tensor<20x64xf32>
+}
+
+// CHECK-LABEL: @strided(
+// CHECK-NEXT:  %a = glow.transpose %x
+// CHECK-NEXT:  %b = glow.generic %a formula "y[h, w, c] = max(i < 3, j < 3) a[h + i, w + j, c]"
+// CHECK-NEXT:  %c = glow.generic %x, %n formula "y[i, c] = a[c, 0, clamp(n[i], 0, 29)]"
