@@ -271,7 +271,7 @@ def lane_sum_convolution(
 
 
 def unpacked_convolution(
-    pixels: int, lanes: int, outputs: int, vectors: float, moved: int, timings: Timings = TIMINGS
+    pixels: int, lanes: int, outputs: int, vectors: float, moved: float, timings: Timings = TIMINGS
 ) -> float:
     """
     Returns the same for vectors of pixels: so many vectors a pixel meet each output. Before that,

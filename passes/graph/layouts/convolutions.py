@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects import costs
 from ....glow_dialects.costs import Filters
-from ....glow_dialects.elements import type_bytes
+from ....glow_dialects.elements import element_bytes, type_bytes
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
@@ -74,9 +74,8 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind |
     if not floats and layouts.block % _terms(layouts, node):
         return None
     if group == 1:
-        if 2 * outputs > layouts.block:
-            return ConvolutionKind.DENSE
-        return ConvolutionKind.FEW_OUTPUTS if floats else None
+        is_dense = 2 * outputs > layouts.block
+        return ConvolutionKind.DENSE if is_dense else ConvolutionKind.FEW_OUTPUTS
     fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
     return ConvolutionKind.GROUPED if fits else None
 
@@ -231,14 +230,18 @@ def _to_few_outputs(layouts: Layouts, node: ConvolutionOp) -> Blocked | Plain | 
         return None
     outputs, inputs, *kernel = shape_of(node.filter.type)
     images, _, *counts = shape_of(node.result.type)
-    blocks, window = num_blocks(inputs, x.block), prod(kernel)
-    moved = blocks * (2 if any(node.call.ints("pads")) else 1)
-    result = images * prod(counts), layouts.block, outputs
-    unpacked = costs.unpacked_convolution(*result, inputs * window / x.block, moved)
-    sums = costs.lane_sum_convolution(*result, blocks * window)
+    window, lanes, pixels = prod(kernel), layouts.block, images * prod(counts)
+    moved = num_blocks(inputs, lanes) * element_bytes(element_of(node.input.type)) / 4
+    moved *= 2 if any(node.call.ints("pads")) else 1
+    unpacked = costs.unpacked_convolution(pixels, lanes, outputs, inputs * window / lanes, moved)
+    if is_integer(node):
+        weights = inputs * window * lanes // _terms(layouts, node)
+        dense = costs.direct_convolution(images, weights, prod(counts), Filters(layouts.machine))
+        return _of_blocked(layouts, node, x) if dense < unpacked else None
+    blocks = num_blocks(inputs, x.block)
+    sums = costs.lane_sum_convolution(pixels, lanes, outputs, blocks * window)
     steps = node.call.ints("dilations"), node.call.ints("strides")
-    channels = blocks * x.block, layouts.block
-    layer = Layer(images, *channels, tuple(counts), 1, tuple(kernel), *steps)
+    layer = Layer(images, blocks * x.block, lanes, tuple(counts), 1, tuple(kernel), *steps)
     dense = least_time(layer, Filters(layouts.machine), winograd=True)
     if dense < min(sums, unpacked):
         return _of_blocked(layouts, node, x)
