@@ -1,18 +1,19 @@
 """
-Segments of a stage: points whose reductions skip the same terms.
+Segments of a stage: points whose reductions skip the same terms, or for which conditions hold.
 
 The windows of a pooling reach over the edges of its input, and what lies beyond the input does not
 count. Along each dimension, the windows fall into segments: those that reach over the start of the
 input, those inside, and those that reach over the end. The windows of a segment skip the same
 elements. A stage for each combination of segments has loops over the elements that count alone, so
-it reads nothing out of bounds, and its conditions are known.
+it reads nothing out of bounds, and its conditions are known. Where no reduction skips terms, loops
+are cut where conditions on them alone change, as in `a[i] if i < 3 else b[i]`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, product
+from itertools import groupby, pairwise, product
 from math import prod
 from typing import TypeAlias
 
@@ -41,6 +42,8 @@ from .statement import (
 
 _MOST_SEGMENTS = 64
 """The most combinations of segments; each has code of its own."""
+_MOST_CHOICES = 8
+"""The same where conditions alone differ, which vectors may compute, too."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,36 @@ def segments(stage: Stage) -> Sequence[Segment]:
     last loop, along which vectors lie, would have to be cut, or if there are too many segments.
     """
     bounds = list(_bounds(stage))
-    cuts = None if None in bounds else _cuts(stage, [b for b in bounds if b is not None])
+    if not bounds:
+        cuts = _choices(stage)
+    else:
+        cuts = None if None in bounds else _cuts(stage, [b for b in bounds if b is not None])
     parts = [{}] if cuts is None else [_joined(part) for part in product(*cuts)]
     return [_segment(stage, ranges) for ranges in parts]
+
+
+def _choices(stage: Stage) -> list[list[_Ranges]] | None:
+    """Returns the ranges of loops, but the last one, in which conditions on one loop are known."""
+    found: dict[Loop, set[int]] = {}
+    for term in walk(stage.value):
+        if isinstance(term, Apply) and term.kind in _COMPARISONS:
+            form = _difference(term.arguments[1], term.arguments[0])
+            if form is not None and len(form.terms) == 1 and {*form.terms} <= {*stage.loops[:-1]}:
+                ((loop, step),) = form.terms.items()
+                for least in _COMPARISONS[term.kind]:
+                    first = least - form.constant
+                    at = -(-first // step) if step > 0 else first // step + 1
+                    found.setdefault(loop, {0, loop.size}).add(min(max(at, 0), loop.size))
+    cuts: list[list[_Ranges]] = [
+        [{loop: (start, end - start)} for start, end in pairwise(sorted(places))]
+        for loop, places in found.items()
+        if len(places) > 2
+    ]
+    return cuts if prod(map(len, cuts)) <= _MOST_CHOICES else None
+
+
+_COMPARISONS = {Primitive.LE: (0,), Primitive.LT: (1,), Primitive.EQ: (0, 1)}
+"""The numbers from which on `b - a` changes the result of comparing `a` with `b`."""
 
 
 @dataclass(frozen=True)
@@ -281,6 +311,11 @@ def _applied(term: Apply) -> Term:
             least = 1 if term.kind is Primitive.LT else 0
             if low >= least or high < least:
                 return Constant(term.type, term.at, int(low >= least))
+        case Primitive.EQ, (a, b):
+            form = _difference(b, a)
+            low, high = (-1, 1) if form is None else of_affine(form)
+            if low == high == 0 or low > 0 or high < 0:
+                return Constant(term.type, term.at, int(low == high == 0))
         case Primitive.AND, (Constant() as known, other) | (other, Constant() as known):
             return other if known.value else known
         case Primitive.SELECT, (Constant() as condition, then, otherwise):

@@ -19,18 +19,25 @@ INPUT_WIDTHS = (8, 16, 32)
 """The numbers of bits to which numbers of an input may be rounded."""
 
 
+def unpacked_number(word: str, bits: int, size: int, place: int) -> str:
+    """
+    Returns, in a formula, the number at a place of `word`, which has `size` bits; the lowest bits
+    are the first number.
+    """
+    number = f"{word} / {2 ** (bits * place)}"
+    if place + 1 == size // bits:
+        return number
+    return f"({number} - {word} / {2 ** (bits * (place + 1))} * {2**bits})"
+
+
 def unpacked_terms(word: str, bits: int, size: int, x: str, zero: str) -> str:
     """
     Returns the sum, in a formula, of products with the numbers that are packed into `word`, which
-    has `size` bits; the lowest bits are the first number. `x` is the element of the other factor
-    for number `{p}`, `zero` is subtracted from each number.
+    has `size` bits. `x` is the element of the other factor for number `{p}`, `zero` is subtracted
+    from each number.
     """
-    count, terms = size // bits, []
-    for p in range(count):
-        number = f"{word} / {2 ** (bits * p)}"
-        if p + 1 < count:
-            number = f"({number} - {word} / {2 ** (bits * (p + 1))} * {2**bits})"
-        terms.append(f"{x.format(p=p)} * (f32({number}) - f32({zero}))")
+    numbers = (unpacked_number(word, bits, size, p) for p in range(size // bits))
+    terms = (f"{x.format(p=p)} * (f32({n}) - f32({zero}))" for p, n in enumerate(numbers))
     return " + ".join(terms)
 
 

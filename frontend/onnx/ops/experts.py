@@ -29,7 +29,7 @@ from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
 from .fused_operators import column_halves, swish
 
-_MOST_ROWS = 32
+_MOST_ROWS = 16
 """The most rows of a block: more hardly make the products of a block faster."""
 
 _PRODUCT = """

@@ -13,14 +13,14 @@ The algorithm of a formula: a nest for each of its stages, and nests for what th
 - Values of loop variables come from a list of whole numbers.
 - Sums of products of narrow integers that are exact in f32 are computed there, because most
   processors multiply f32 faster than i32.
+- Of a large stage, a step of outer loops computes the part that it needs (`formula_parts.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
-from math import prod
 
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute
@@ -54,9 +54,11 @@ from ....glow_dialects.glow_nest.nest import Combine, Range, Reduction
 from ....glow_dialects.scalar import Primitive, convert
 from ..registry import Kernel, kernel, total
 from .formula_bounds import Bounds, without_bounds
-from .formula_copies import Around, loops_around, padded_copy
+from .formula_copies import Around, loops_around, padded_copy, repays_padding
 from .formula_expr import Expressions, element_of_term, factors_of, sum_type
+from .formula_parts import Parts, part_of_stage, parts_of_stages
 from .formula_terms import (
+    Scope,
     chosen_by_bounds,
     dimension_of,
     index_in_memory,
@@ -68,17 +70,6 @@ from .formula_terms import (
 )
 from .whole_numbers import whole_numbers
 
-_MOST_PADDED = 3
-"""A padded copy may always have this many times the elements of the original."""
-_FEW_ELEMENTS = 4096
-"""A padded copy may always have this many elements more than the original."""
-_MANY_POINTS = 8
-_SLOW = {
-    *(Primitive.DIV, Primitive.SQRT, Primitive.EXP, Primitive.LOG, Primitive.SIN, Primitive.COS),
-    *(Primitive.TANH, Primitive.ERF, Primitive.POW),
-}
-"""Operations whose result is stored in memory if many points share it."""
-
 
 # one nest each, unlike their decompositions
 @kernel(FullyConnectedOp, LocalResponseNormOp, LogSoftmaxOp, ReduceMeanOp)
@@ -87,28 +78,14 @@ def formula(k: Kernel) -> None:
     """Computes the result of a formula."""
     operator = k.call.operator
     assert issubclass(operator, Structured)
-    statement = operator.statement(k.call)
-    builder = _Builder(k)
-    for stage in statement.stages[:-1]:
-        builder.store(stage)
-    for segment in segments(statement.result):
-        builder.finish(segment)
-
-
-@dataclass(frozen=True)
-class _Scope:
-    """The points at which a term is computed."""
-
-    loops: frozenset[Loop]
-    known: dict[Term, Term] = field(default_factory=dict)
-    """The value of each term that is known already."""
-
-    def inside(self, reduction: Reduce) -> _Scope:
-        return _Scope(self.loops | frozenset(reduction.over))
-
-    def repeats(self, term: Apply) -> bool:
-        """Returns whether a slow operation would give the same at many points."""
-        return term.kind in _SLOW and points(tuple(self.loops - term.loops)) >= _MANY_POINTS
+    *stages, result = operator.statement(k.call).stages
+    builder, found = _Builder(k), segments(result)
+    parts = parts_of_stages(k, stages, result) if len(found) == 1 else Parts()
+    for stage in stages:
+        if stage not in parts.fixed:
+            builder.store(stage)
+    for segment in found:
+        builder.finish(segment, parts)
 
 
 class _Builder:
@@ -129,50 +106,87 @@ class _Builder:
 
     def store(self, stage: Stage) -> None:
         """Computes a stage into scratch."""
-        value = self._prepared(stage.value, stage.loops)
-        view = self._k.scratch(stage.shape, element_of_term(value))
-        self._views[stage] = view
-        self._compute(value, stage.loops, view, [self._index(p, {}) for p in stage.places])
+        view = self._k.scratch(stage.shape, element_of_term(stage.value))
+        for add in self._stage(stage, view):
+            add()
 
-    def finish(self, segment: Segment) -> None:
-        """Computes a segment of the last stage into the result."""
+    def _stage(
+        self, stage: Stage, view: View, fixed: Mapping[int, Loop] = {}
+    ) -> list[Callable[[], None]]:
+        """
+        Returns functions that add the nests that compute a stage into a view, or the part at the
+        values of loops for `fixed` dimensions.
+        """
+        self._views[stage] = view
+        adds = []
+        for segment in segments(stage):
+            places = segment.stage.places
+            self._dims |= {places[d]: self._dim(loop) for d, loop in fixed.items()}
+            value = self._prepared(segment.stage.value, segment.stage.loops)
+            loops = [p for d, p in enumerate(places) if p is not None and d not in fixed]
+            adds.append(self._nests(value, loops, view, self._place(segment)))
+        return adds
+
+    def finish(self, segment: Segment, parts: Parts) -> None:
+        """Computes a segment of the last stage into the result, with parts of other stages."""
         stage = segment.stage
         whole, halves = split_loops(stage)
         loops = [part for loop in stage.loops for part in halves.get(loop, (loop,))]
         value = self._prepared(whole, loops)
-        starts = zip(stage.places, segment.starts, strict=True)
-        place = [self._index(p, halves) + s for p, s in starts]
-        self._compute(value, loops, self._k.result, place)
+        place = self._place(segment, halves)
+        adds = [
+            add
+            for part, fixed in parts.fixed.items()
+            for add in self._stage(part, part_of_stage(self._k, part, fixed), fixed)
+        ]
+        around = Around(parts.loops, adds=adds) if adds else None
+        self._nests(value, loops, self._k.result, place, around)()
 
-    def _compute(
-        self, value: Term, loops: Sequence[Loop], view: View, place: Sequence[Index]
-    ) -> None:
-        """Computes a value at the points of loops into a view: that of the result, or scratch."""
+    def _nests(
+        self,
+        value: Term,
+        loops: Sequence[Loop],
+        view: View,
+        place: Sequence[Index],
+        around: Around | None = None,
+    ) -> Callable[[], None]:
+        """
+        Returns a function that adds the nests that compute a value at the points of loops into a
+        view, that of the result or scratch. Tables and copies for them are there already.
+        """
         k, outside = self._k, (self._around, self._bounds)
         value, bounds = without_bounds(value, reduction_in(value), loops)
-        reduction, around = reduction_in(value), Around(loops_around(value, loops))
+        reduction, around = reduction_in(value), around or Around(loops_around(value, loops))
         self._around, self._bounds = around, bounds
         body = Expressions(value, self._access, reduction)
         terms = *self._reduction(reduction), self._range(bounds)
         self._around, self._bounds = outside
         dims = [self._dim(loop) for loop in loops if loop not in around.loops]
-        with k.repeat(*map(self._dim, around.loops)):
-            for add in around.adds:
-                add()
-            if view is k.result and k.epilogue.body is not None:
-                k.finish(dims, place, body.accesses, body.expr, *terms)
-            elif isinstance(value, Read) and body.accesses[0].element == view.element:
-                k.copy(dims, view[place], body.accesses[0])
-            else:
-                k.map(dims, view[place], body.accesses, body.expr, *terms)
+
+        def add() -> None:
+            with k.repeat(*map(self._dim, around.loops)):
+                for inside in around.adds:
+                    inside()
+                if view is k.result and k.epilogue.body is not None:
+                    k.finish(dims, place, body.accesses, body.expr, *terms)
+                elif isinstance(value, Read) and body.accesses[0].element == view.element:
+                    k.copy(dims, view[place], body.accesses[0])
+                else:
+                    k.map(dims, view[place], body.accesses, body.expr, *terms)
+
+        return add
 
     def _dim(self, loop: Loop) -> Dim:
         if loop not in self._dims:
             self._dims[loop] = Dim(loop.name, loop.size)
         return self._dims[loop]
 
+    def _place(self, segment: Segment, halves: Halves = {}) -> list[Affine]:
+        """Returns the place in the whole stage of a point; a loop variable may have halves."""
+        starts = zip(segment.stage.places, segment.starts, strict=True)
+        return [self._index(loop, halves) + start for loop, start in starts]
+
     def _index(self, loop: Loop | None, halves: Halves) -> Affine:
-        """Returns the value of a loop variable, of which there may be halves."""
         found = Affine()
         for part in () if loop is None else halves.get(loop, (loop,)):
             found = found * part.size + self._dim(part)
@@ -191,9 +205,9 @@ class _Builder:
         wide = {loop for loop in loops if loop.size > 1}
         found = [r for r in outermost_reductions(term) if wide <= r.loops]
         main = max(found, key=lambda r: points(r.over), default=None)
-        return self._rewritten(term, main, _Scope(frozenset(loops)))
+        return self._rewritten(term, main, Scope(frozenset(loops)))
 
-    def _rewritten(self, term: Term, main: Reduce | None, scope: _Scope) -> Term:
+    def _rewritten(self, term: Term, main: Reduce | None, scope: Scope) -> Term:
         """Returns the term without reductions but `main`, at the points of a scope."""
         if term in scope.known:
             return scope.known[term]
@@ -235,7 +249,7 @@ class _Builder:
                 parts = term.parts
         return frozenset().union(*map(self._decisive, parts))
 
-    def _within_bounds(self, term: Read, main: Reduce | None, scope: _Scope) -> Term:
+    def _within_bounds(self, term: Read, main: Reduce | None, scope: Scope) -> Term:
         """
         Returns a read within the bounds, with a constant value around a copy that is not much
         larger than the operand or than what is read, or a choice that follows a read within the
@@ -250,13 +264,8 @@ class _Builder:
         outside = self._rewritten(term.outside, main, scope)
         if not all(term.shape):
             return outside
-        forms = [affine(index) for index in term.indices]
-        if isinstance(outside, Constant) and None not in forms:
-            padded = [high - min(low, 0) + 1 for (low, high), _ in ends]
-            reads = prod(loop.size for loop in term.loops)
-            small = _MOST_PADDED * (prod(term.shape) + _FEW_ELEMENTS)
-            if prod(padded) <= max(small, reads):
-                return term
+        if isinstance(outside, Constant) and repays_padding(term):
+            return term
         return chosen_by_bounds(term, outside)
 
     # accesses

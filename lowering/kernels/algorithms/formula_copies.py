@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.ir import Attribute
 
-from ....glow_dialects.formula.statement import Constant, Loop, Term, points
+from ....glow_dialects.formula.ranges import interval
+from ....glow_dialects.formula.statement import Constant, Loop, Read, Term, affine, points
 from ....glow_dialects.glow_nest.affine import Dim, View
 from ....glow_dialects.scalar import Expr
 from ....glow_dialects.views import borders
 from ..registry import Kernel
 from ..schedules.blocking import repays_part
 from .formula_terms import dimension_of, reads_of
+
+_MOST_PADDED = 3
+"""A padded copy may always have this many times the elements of the original."""
+_FEW_ELEMENTS = 4096
+"""A padded copy may always have this many elements more than the original."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,20 @@ def loops_around(value: Term, loops: Sequence[Loop]) -> tuple[Loop, ...]:
             break
         found.append(loop)
     return tuple(found) if padded and points(tuple(found)) > 1 else ()
+
+
+def repays_padding(term: Read) -> bool:
+    """
+    Returns whether a copy with a constant around it is not much larger than an operand, or than
+    what is read of it, and places in it are affine.
+    """
+    if any(affine(index) is None for index in term.indices):
+        return False
+    limits = map(interval, term.indices)
+    padded = prod(int(high - min(low, 0)) + 1 for low, high in limits)
+    return padded <= max(
+        _MOST_PADDED * (prod(term.shape) + _FEW_ELEMENTS), points(tuple(term.loops))
+    )
 
 
 def padded_copy(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 
 from xdsl.dialects.builtin import i1
@@ -20,9 +20,33 @@ from ....glow_dialects.formula.statement import (
     Reduce,
     Term,
     affine,
+    points,
     walk,
 )
 from ....glow_dialects.scalar import Primitive
+
+_MANY_POINTS = 8
+SLOW = {
+    *(Primitive.DIV, Primitive.SQRT, Primitive.EXP, Primitive.LOG, Primitive.SIN, Primitive.COS),
+    *(Primitive.TANH, Primitive.ERF, Primitive.POW),
+}
+"""Operations whose result is stored in memory if many points share it."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The points at which a term is computed."""
+
+    loops: frozenset[Loop]
+    known: dict[Term, Term] = field(default_factory=dict)
+    """The value of each term that is known already."""
+
+    def inside(self, reduction: Reduce) -> Scope:
+        return Scope(self.loops | frozenset(reduction.over))
+
+    def repeats(self, term: Apply) -> bool:
+        """Returns whether a slow operation would give the same at many points."""
+        return term.kind in SLOW and points(tuple(self.loops - term.loops)) >= _MANY_POINTS
 
 
 def outermost_reductions(term: Term) -> list[Reduce]:

@@ -89,6 +89,11 @@ def repays_part(inside: int) -> bool:
     return inside >= TIMINGS.least_part_points
 
 
+def stays_near(size: int, machine: MachineDescription) -> bool:
+    """Returns whether so many bytes that nests pass on stay in the second cache."""
+    return size <= near_bytes(machine)
+
+
 def repays_range(along: int, ranges: int) -> bool:
     """
     Returns whether a reduction repays a loop with bounds in memory instead of conditions: if

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from glow.glow_dialects.formula.binding import bind
 from glow.glow_dialects.formula.ranges import interval
 from glow.glow_dialects.formula.segments import segments
-from glow.glow_dialects.formula.statement import Read, Statement, walk
+from glow.glow_dialects.formula.statement import Apply, Read, Statement, walk
 from glow.glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp, Pool
 from glow.glow_dialects.glow_cpu.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
-from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.operator import shape_of, with_shape
 from glow.glow_dialects.python_values import Python
+from glow.glow_dialects.scalar import Primitive
 from glow.semantics.formula import evaluate_statement
 from glow.tests.support.seeds import generator
 from hypothesis import assume, given
@@ -84,3 +86,45 @@ def test_the_loop_of_vectors_is_not_cut(operator: type[Pool]):
         operator, [1, 2, 7, 7], kernel=[3, 3], strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1]
     )
     assert [s.starts for s in segments(whole.result)] == [(0, 0, 0, 0)]
+
+
+_CHOICES = {
+    "y[i, j] = x[i, j] if i < 3 else -x[i, j]": [3],
+    "y[i, j] = x[i, j] if i == 2 else 0": [2, 3],
+    "y[i, j] = x[i, j] if 5 >= i * 2 and j < 2 else 1": [3],
+    "y[i, j] = x[i, j] if 0 < i or 4 < i else w[i]": [1, 5],
+    "y[i, j] = x[i, j] if 6 - i > 4 else (w[i] if i != 2 else 3)": [2, 3],
+    # nothing changes, or nothing is known
+    "y[i, j] = x[i, j] if i < 9 else 0": [],
+    "y[i, j] = x[i, j] if i < j else 0": [],
+    "y[i, j] = x[i, j] if w[i] < 0 else 0": [],
+    "y[i, j] = x[i, j] if j < 3 else 0": [],
+}
+"""Formulas, and the places at which conditions on the first loop change."""
+
+
+@pytest.mark.parametrize("formula", _CHOICES)
+def test_conditions_on_a_loop_cut_it(formula: str):
+    types = {"x": with_shape(f32, [7, 5]), "w": with_shape(f32, [7])}
+    arrays = {
+        name: generator().standard_normal(shape_of(t)).astype(np.float32)
+        for name, t in types.items()
+        if f"{name}[" in formula
+    }
+    whole = bind(formula, {name: types[name] for name in arrays}, {}, strict=True)
+    expected = evaluate_statement(whole, list(arrays.values()))
+    found = segments(whole.result)
+    assert [s.starts[0] for s in found] == [0, *_CHOICES[formula]]
+    parts = [
+        evaluate_statement(replace(whole, stages=(s.stage,)), list(arrays.values())) for s in found
+    ]
+    np.testing.assert_array_equal(np.concatenate(parts), expected)
+    for segment in found if _CHOICES[formula] else ():
+        known = (t.kind for t in walk(segment.stage.value) if isinstance(t, Apply))
+        assert not {Primitive.EQ, Primitive.LE} & {*known}
+
+
+def test_many_conditions_stay():
+    conditions = "".join(f"{k} if i == {2 * k} else " for k in range(9))
+    whole = bind(f"y[i, j] = {conditions}x[i, j]", {"x": with_shape(f32, [20, 3])}, {})
+    assert len(segments(whole.result)) == 1

@@ -126,3 +126,42 @@ def test_bounded_sums_of_rows_are_products(rng: Generator):
     nests = str(model.stages["nests"])
     assert " range i " in nests
     assert " map {" not in nests
+
+
+_WEIGHTS = "where w[b, p, k, q] = s[b, q] * f32(c[clamp(e[b], 0, 2), p, k, q])"
+_PARTS = {
+    f"y[b, r, p, q] = sum(k) x[b, r, k] * w[b, p, k, q] {_WEIGHTS}": True,
+    f"y[b, p, r, q] = sum(k) x[b, r, k] * w[b, p, k, q] + s[b, q] {_WEIGHTS}": True,
+    f"y[b, r, p, q] = sum(k) w[b, p, k, q] * w[b, p, k, q] * x[b, r, k] {_WEIGHTS}": True,
+    # steps need a part of one dimension, or of none
+    f"y[b, r, p, q] = sum(k) x[b, r, k] * w[b, 3 - p, k, q] {_WEIGHTS}": True,
+    f"y[b, r, p, q] = sum(k) x[b, r, k] * w[6 - b, 3 - p, k, q] {_WEIGHTS}": False,
+    # of the last one of two large stages
+    f"y[b, r, p, q] = sum(k) x[b, r, k] * v[b, p, k, q] {_WEIGHTS};"
+    " v[b, p, k, q] = w[b, p, k, q] + w[b, p, 0, q]": True,
+    # the copy with a border has a part of the stage, which is whole
+    f"y[b, r, p, q] = sum(k) x[b, r, k] * w[b, p, k, q + 1 | outside: 0] for q < 61 {_WEIGHTS}": True,
+    # other nests read the stage before
+    f"y[b, r, p, q] = sum(k) x[b, r, k] * exp(w[b, p, k, q]) {_WEIGHTS}": False,
+    f"y[b, r, p, q] = (sum(k) w[b, p, k, q]) * (max(k) w[b, p, k, q] * x[b, r, k]) {_WEIGHTS}": False,
+}
+"""Formulas with a large stage, and whether steps of the loop over `b` compute parts."""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("formula", _PARTS)
+def test_steps_compute_parts_of_large_stages(formula: str, threads: int, rng: Generator):
+    operator = glow.define("parts", formula)
+    values = {
+        "x": rng.standard_normal((7, 5, 211)).astype(np.float32),
+        "s": rng.random((7, 61)).astype(np.float32),
+        "c": rng.integers(-8, 8, (3, 4, 211, 61), np.int8),
+        "e": rng.integers(-1, 4, 7),
+    }
+    arrays = [values[name] for name in operator.operands]
+    types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
+    model = glow.compile(operator.graph(*types), cache=False, threads=threads)
+    wanted = operator(*arrays)
+    found = model(*arrays)[0]
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
+    assert ("repeat %b" in str(model.stages["nests"])) == _PARTS[formula]

@@ -1,0 +1,111 @@
+"""
+Large stages of a formula, of which a step of outer loops of the result needs one part alone: that
+part is computed in the step (Ragan-Kelley et al. 2013, Halide, call it `compute_at`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from ....glow_dialects.elements import element_bytes, row_major_strides
+from ....glow_dialects.formula.quotients import split_loops
+from ....glow_dialects.formula.segments import segments
+from ....glow_dialects.formula.statement import (
+    Apply,
+    Loop,
+    LoopValue,
+    Read,
+    Reduce,
+    Stage,
+    Term,
+    points,
+    walk,
+)
+from ....glow_dialects.glow_nest.affine import View
+from ..registry import Kernel
+from ..schedules.blocking import repays_part, stays_near
+from .formula_expr import element_of_term
+from .formula_terms import SLOW, reads_of
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Loops of the result, and the stages of which their steps compute parts."""
+
+    loops: tuple[Loop, ...] = ()
+    fixed: Mapping[Stage, Mapping[int, Loop]] = field(default_factory=dict)
+    """The dimensions of a stage that the loops are the indices of."""
+
+
+def parts_of_stages(k: Kernel, stages: Sequence[Stage], result: Stage) -> Parts:
+    """
+    Returns the stages that steps of loops of the result compute in parts: of as many loops as it
+    takes for parts that stay near, or of all.
+    """
+    value, halves = split_loops(result)
+    loops = [loop for loop in result.loops[:-1] if loop not in halves]
+    if not _is_one_nest(value, result.loops):
+        return Parts()
+    found = {s: fixed for s in stages if (fixed := _fixed(k, s, stages, value, loops))}
+    common = [loop for loop in loops if all(loop in fixed.values() for fixed in found.values())]
+    if not found or not common:
+        return Parts()
+    prefixes = [tuple(common[: i + 1]) for i in range(len(common))]
+    near = (p for p in prefixes if all(_is_near(k, stage, points(p)) for stage in found))
+    around = next(near, prefixes[-1])
+    if not repays_part(points(result.loops) // points(around)):
+        return Parts()
+    return Parts(around, {s: {d: x for d, x in f.items() if x in around} for s, f in found.items()})
+
+
+def part_of_stage(k: Kernel, stage: Stage, fixed: Mapping[int, Loop]) -> View:
+    """Returns scratch for a part of a stage, at any index of the fixed dimensions."""
+    sizes = [1 if d in fixed else size for d, size in enumerate(stage.shape)]
+    view = k.scratch(sizes, element_of_term(stage.value))
+    strides = [0 if d in fixed else s for d, s in enumerate(row_major_strides(sizes))]
+    return replace(view, shape=stage.shape, strides=tuple(strides))
+
+
+def _fixed(
+    k: Kernel, stage: Stage, stages: Sequence[Stage], value: Term, loops: Sequence[Loop]
+) -> dict[int, Loop]:
+    """
+    Returns the dimensions of which each step of loops needs one index; none if the stage is small,
+    if another stage reads it, or if its vectors would lie along such a dimension.
+    """
+    reads = [read for read in reads_of(value) if read.source is stage]
+    others = (read for s in stages for read in reads_of(s.value))
+    if _is_near(k, stage, 1) or any(r.source is stage or r.outside is not None for r in others):
+        return {}
+    fixed, cut = {}, [segment.stage.places for segment in segments(stage)]
+    for d, place in enumerate(stage.places[:-1]):
+        if any(places[d] is not place for places in cut):
+            continue
+        found = {_loop(read, d) for read in reads}
+        if len(found) == 1 and (loop := found.pop()) in loops and loop.size == stage.shape[d]:
+            fixed[d] = loop
+    return fixed
+
+
+def _is_one_nest(value: Term, loops: Sequence[Loop]) -> bool:
+    """Returns whether one nest computes a value, without copies of operands or other scratch."""
+    terms, wide = list(walk(value)), {loop for loop in loops if loop.size > 1}
+    reductions = [t for t in terms if isinstance(t, Reduce)]
+    return (
+        len(reductions) <= 1
+        and all(wide <= reduction.loops for reduction in reductions)
+        and not any(isinstance(t, Apply) and t.kind in SLOW for t in terms)
+        and not any(isinstance(t, Read) and t.outside is not None for t in terms)
+    )
+
+
+def _loop(read: Read, dimension: int) -> Loop | None:
+    index = read.indices[dimension]
+    return index.loop if isinstance(index, LoopValue) else None
+
+
+def _is_near(k: Kernel, stage: Stage, parts: int) -> bool:
+    size = prod(stage.shape) // parts * element_bytes(element_of_term(stage.value))
+    return stays_near(size, k.machine)
