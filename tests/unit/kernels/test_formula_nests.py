@@ -140,10 +140,12 @@ _PARTS = {
     f"y[b, r, p, q] = sum(k) x[b, r, k] * v[b, p, k, q] {_WEIGHTS};"
     " v[b, p, k, q] = w[b, p, k, q] + w[b, p, 0, q]": True,
     # the copy with a border has a part of the stage, which is whole
-    f"y[b, r, p, q] = sum(k) x[b, r, k] * w[b, p, k, q + 1 | outside: 0] for q < 61 {_WEIGHTS}": True,
+    f"y[b, r, p, q] = sum(k) x[b, r, k] * w[b, p, k, q + 1 | outside: 0] for q < 61"
+    f" {_WEIGHTS}": True,
     # other nests read the stage before
     f"y[b, r, p, q] = sum(k) x[b, r, k] * exp(w[b, p, k, q]) {_WEIGHTS}": False,
-    f"y[b, r, p, q] = (sum(k) w[b, p, k, q]) * (max(k) w[b, p, k, q] * x[b, r, k]) {_WEIGHTS}": False,
+    f"y[b, r, p, q] = (sum(k) w[b, p, k, q]) * (max(k) w[b, p, k, q] * x[b, r, k])"
+    f" {_WEIGHTS}": False,
 }
 """Formulas with a large stage, and whether steps of the loop over `b` compute parts."""
 
