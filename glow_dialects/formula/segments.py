@@ -27,6 +27,7 @@ from .statement import (
     Apply,
     Constant,
     Convert,
+    IndexOp,
     Loop,
     LoopValue,
     NumberKind,
@@ -97,7 +98,11 @@ def _choices(stage: Stage) -> list[list[_Ranges]] | None:
     return cuts if prod(map(len, cuts)) <= _MOST_CHOICES else None
 
 
-_COMPARISONS = {Primitive.LE: (0,), Primitive.LT: (1,), Primitive.EQ: (0, 1)}
+_COMPARISONS: Mapping[Primitive | IndexOp, Sequence[int]] = {
+    Primitive.LE: (0,),
+    Primitive.LT: (1,),
+    Primitive.EQ: (0, 1),
+}
 """The numbers from which on `b - a` changes the result of comparing `a` with `b`."""
 
 

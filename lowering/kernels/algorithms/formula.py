@@ -121,7 +121,8 @@ class _Builder:
         adds = []
         for segment in segments(stage):
             places = segment.stage.places
-            self._dims |= {places[d]: self._dim(loop) for d, loop in fixed.items()}
+            own = {p: d for d, p in enumerate(places) if p is not None and d in fixed}
+            self._dims.update((p, self._dim(fixed[d])) for p, d in own.items())
             value = self._prepared(segment.stage.value, segment.stage.loops)
             loops = [p for d, p in enumerate(places) if p is not None and d not in fixed]
             adds.append(self._nests(value, loops, view, self._place(segment)))

@@ -79,12 +79,12 @@ def _fixed(
     others = (read for s in stages for read in reads_of(s.value))
     if _is_near(k, stage, 1) or any(r.source is stage or r.outside is not None for r in others):
         return {}
-    fixed, cut = {}, [segment.stage.places for segment in segments(stage)]
+    fixed: dict[int, Loop] = {}
+    places = [segment.stage.places for segment in segments(stage)]
     for d, place in enumerate(stage.places[:-1]):
-        if any(places[d] is not place for places in cut):
-            continue
         found = {_loop(read, d) for read in reads}
-        if len(found) == 1 and (loop := found.pop()) in loops and loop.size == stage.shape[d]:
+        loop = next((x for x in loops if found == {x} and x.size == stage.shape[d]), None)
+        if loop is not None and place is not None and all(p[d] is place for p in places):
             fixed[d] = loop
     return fixed
 
