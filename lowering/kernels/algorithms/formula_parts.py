@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from ....glow_dialects.elements import element_bytes, row_major_strides
+from ....glow_dialects.elements import compute_type, element_bytes, row_major_strides
 from ....glow_dialects.formula.quotients import split_loops
 from ....glow_dialects.formula.segments import segments
 from ....glow_dialects.formula.statement import (
@@ -24,6 +24,7 @@ from ....glow_dialects.formula.statement import (
     walk,
 )
 from ....glow_dialects.glow_nest.affine import View
+from ....glow_dialects.scalar import Primitive
 from ..registry import Kernel
 from ..schedules.blocking import repays_part, stays_near
 from .formula_expr import element_of_term
@@ -73,11 +74,14 @@ def _fixed(
 ) -> dict[int, Loop]:
     """
     Returns the dimensions of which each step of loops needs one index; none if the stage is small,
-    if another stage reads it, or if its vectors would lie along such a dimension.
+    or if another stage, a table of places or a converted copy reads it.
     """
     reads = [read for read in reads_of(value) if read.source is stage]
     others = (read for s in stages for read in reads_of(s.value))
     if _is_near(k, stage, 1) or any(r.source is stage or r.outside is not None for r in others):
+        return {}
+    element = element_of_term(stage.value)
+    if compute_type(element) != element or _decides(stage, value):
         return {}
     fixed: dict[int, Loop] = {}
     places = [segment.stage.places for segment in segments(stage)]
@@ -87,6 +91,20 @@ def _fixed(
         if loop is not None and place is not None and all(p[d] is place for p in places):
             fixed[d] = loop
     return fixed
+
+
+def _decides(stage: Stage, value: Term) -> bool:
+    """Returns whether an index or a condition depends on elements of a stage."""
+    for term in walk(value):
+        if isinstance(term, Read):
+            parts = term.indices
+        elif isinstance(term, Apply) and term.kind is Primitive.SELECT:
+            parts = term.arguments[:1]
+        else:
+            continue
+        if any(read.source is stage for part in parts for read in reads_of(part)):
+            return True
+    return False
 
 
 def _is_one_nest(value: Term, loops: Sequence[Loop]) -> bool:

@@ -142,7 +142,10 @@ _PARTS = {
     # the copy with a border has a part of the stage, which is whole
     f"y[b, r, p, q] = sum(k) x[b, r, k] * w[b, p, k, q + 1 | outside: 0] for q < 61"
     f" {_WEIGHTS}": True,
-    # other nests read the stage before
+    # other nests read the stage before, tables of places and conditions among them
+    "y[b, r, p, q] = sum(k) x[b, r, clamp(n[b, p, k, q], 0, 210)]"
+    " where n[b, p, k, q] = i32(c[clamp(e[b], 0, 2), p, k, q]) * 11": False,
+    f"y[b, r, p, q] = sum(k) (x[b, r, k] if w[b, p, k, q] < 2 else 0) {_WEIGHTS}": False,
     f"y[b, r, p, q] = sum(k) x[b, r, k] * exp(w[b, p, k, q]) {_WEIGHTS}": False,
     f"y[b, r, p, q] = (sum(k) w[b, p, k, q]) * (max(k) w[b, p, k, q] * x[b, r, k])"
     f" {_WEIGHTS}": False,
