@@ -8,6 +8,9 @@ import pytest
 from glow.glow_dialects.operator import with_shape
 from glow.semantics import element_type
 from glow.tests.support.native import apply, parse
+from glow.tests.support.seeds import generator
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.random import Generator
 
 FORMULAS = {
@@ -170,3 +173,31 @@ def test_steps_compute_parts_of_large_stages(formula: str, threads: int, rng: Ge
     found = model(*arrays)[0]
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
     assert ("repeat %b" in str(model.stages["nests"])) == _PARTS[formula]
+
+
+@given(
+    places=st.permutations("bpkq"),
+    result=st.permutations("bprq"),
+    value=st.sampled_from(
+        ["{0}", "{0} if k < 70 else 2 * {0}", "{0} if b == 1 else 3", "{0} * (2 if p < 1 else b)"]
+    ),
+    term=st.sampled_from(["{0} * x[b, r, k]", "({0} + x[b, r, k]) * {0}"]),
+    threads=st.sampled_from([1, 2]),
+)
+@settings(max_examples=15)
+def test_parts_in_any_order(
+    places: list[str], result: list[str], value: str, term: str, threads: int
+):
+    there = ", ".join(places)
+    stage = f"w[{there}] = {value.format(f'c[{there}]')}"
+    reduced = term.format(f"w[{there}]")
+    operator = glow.define("parts", f"y[{', '.join(result)}] = max(k) {reduced} where {stage}")
+    sizes, rng = {"b": 3, "p": 5, "r": 9, "k": 301, "q": 67}, generator()
+    values = {
+        "x": rng.standard_normal([sizes[i] for i in "brk"]).astype(np.float32),
+        "c": rng.standard_normal([sizes[i] for i in places]).astype(np.float32),
+    }
+    arrays = [values[name] for name in operator.operands]
+    types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
+    found = glow.compile(operator.graph(*types), cache=False, threads=threads)(*arrays)[0]
+    np.testing.assert_allclose(found, operator(*arrays), rtol=1e-4, atol=1e-4)
