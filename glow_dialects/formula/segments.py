@@ -45,6 +45,12 @@ _MOST_SEGMENTS = 64
 """The most combinations of segments; each has code of its own."""
 _MOST_CHOICES = 8
 """The same where conditions alone differ, which vectors may compute, too."""
+_COMPARISONS: Mapping[Primitive | IndexOp, Sequence[int]] = {
+    Primitive.LE: (0,),
+    Primitive.LT: (1,),
+    Primitive.EQ: (0, 1),
+}
+"""The numbers from which on `b - a` changes the result of comparing `a` with `b`: first to true."""
 
 
 @dataclass(frozen=True)
@@ -80,16 +86,11 @@ def segments(stage: Stage) -> Sequence[Segment]:
 
 def _choices(stage: Stage) -> list[list[_Ranges]] | None:
     """Returns the ranges of loops, but the last one, in which conditions on one loop are known."""
-    found: dict[Loop, set[int]] = {}
+    found = {loop: {0, loop.size} for loop in stage.loops[:-1]}
     for term in walk(stage.value):
-        if isinstance(term, Apply) and term.kind in _COMPARISONS:
-            form = _difference(term.arguments[1], term.arguments[0])
-            if form is not None and len(form.terms) == 1 and {*form.terms} <= {*stage.loops[:-1]}:
-                ((loop, step),) = form.terms.items()
-                for least in _COMPARISONS[term.kind]:
-                    first = least - form.constant
-                    at = -(-first // step) if step > 0 else first // step + 1
-                    found.setdefault(loop, {0, loop.size}).add(min(max(at, 0), loop.size))
+        for loop, at in _changes(term):
+            if loop in found and 0 < at < loop.size:
+                found[loop].add(at)
     cuts: list[list[_Ranges]] = [
         [{loop: (start, end - start)} for start, end in pairwise(sorted(places))]
         for loop, places in found.items()
@@ -98,12 +99,18 @@ def _choices(stage: Stage) -> list[list[_Ranges]] | None:
     return cuts if prod(map(len, cuts)) <= _MOST_CHOICES else None
 
 
-_COMPARISONS: Mapping[Primitive | IndexOp, Sequence[int]] = {
-    Primitive.LE: (0,),
-    Primitive.LT: (1,),
-    Primitive.EQ: (0, 1),
-}
-"""The numbers from which on `b - a` changes the result of comparing `a` with `b`."""
+def _changes(term: Term) -> Iterator[tuple[Loop, int]]:
+    """Yields the loop that a term compares with a number, and the values where that changes."""
+    if not isinstance(term, Apply) or term.kind not in _COMPARISONS:
+        return
+    a, b = term.arguments
+    form = _difference(b, a)
+    if form is None or len(form.terms) != 1:
+        return
+    ((loop, step),) = form.terms.items()
+    for least in _COMPARISONS[term.kind]:
+        first = least - form.constant
+        yield loop, -(-first // step) if step > 0 else first // step + 1
 
 
 @dataclass(frozen=True)
@@ -310,17 +317,14 @@ class _Change:
 
 def _applied(term: Apply) -> Term:
     match term.kind, term.arguments:
-        case Primitive.LE | Primitive.LT, (a, b):
+        case Primitive.LE | Primitive.LT | Primitive.EQ, (a, b):
             form = _difference(b, a)
             low, high = (-1, 1) if form is None else of_affine(form)
-            least = 1 if term.kind is Primitive.LT else 0
-            if low >= least or high < least:
-                return Constant(term.type, term.at, int(low >= least))
-        case Primitive.EQ, (a, b):
-            form = _difference(b, a)
-            low, high = (-1, 1) if form is None else of_affine(form)
-            if low == high == 0 or low > 0 or high < 0:
-                return Constant(term.type, term.at, int(low == high == 0))
+            changes, *others = {
+                sum(least <= at for least in _COMPARISONS[term.kind]) for at in (low, high)
+            }
+            if not others:
+                return Constant(term.type, term.at, changes % 2)
         case Primitive.AND, (Constant() as known, other) | (other, Constant() as known):
             return other if known.value else known
         case Primitive.SELECT, (Constant() as condition, then, otherwise):

@@ -118,13 +118,12 @@ class _Builder:
         values of loops for `fixed` dimensions.
         """
         self._views[stage] = view
+        own = {p: fixed[d] for d, p in enumerate(stage.places) if p is not None and d in fixed}
+        self._dims.update((loop, self._dim(around)) for loop, around in own.items())
         adds = []
         for segment in segments(stage):
-            places = segment.stage.places
-            own = {p: d for d, p in enumerate(places) if p is not None and d in fixed}
-            self._dims.update((p, self._dim(fixed[d])) for p, d in own.items())
             value = self._prepared(segment.stage.value, segment.stage.loops)
-            loops = [p for d, p in enumerate(places) if p is not None and d not in fixed]
+            loops = [loop for loop in segment.stage.loops if loop not in own]
             adds.append(self._nests(value, loops, view, self._place(segment)))
         return adds
 

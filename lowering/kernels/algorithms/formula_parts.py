@@ -45,11 +45,14 @@ def parts_of_stages(k: Kernel, stages: Sequence[Stage], result: Stage) -> Parts:
     Returns the stages that steps of loops of the result compute in parts: of as many loops as it
     takes for parts that stay near, or of all.
     """
+    large = [stage for stage in stages if not _is_near(k, stage, 1)]
+    if not large:
+        return Parts()
     value, halves = split_loops(result)
-    loops = [loop for loop in result.loops[:-1] if loop not in halves]
     if not _is_one_nest(value, result.loops):
         return Parts()
-    found = {s: fixed for s in stages if (fixed := _fixed(k, s, stages, value, loops))}
+    loops = [loop for loop in result.loops[:-1] if loop not in halves]
+    found = {s: fixed for s in large if (fixed := _fixed(s, stages, value, loops))}
     common = [loop for loop in loops if all(loop in fixed.values() for fixed in found.values())]
     if not found or not common:
         return Parts()
@@ -70,18 +73,20 @@ def part_of_stage(k: Kernel, stage: Stage, fixed: Mapping[int, Loop]) -> View:
 
 
 def _fixed(
-    k: Kernel, stage: Stage, stages: Sequence[Stage], value: Term, loops: Sequence[Loop]
+    stage: Stage, stages: Sequence[Stage], value: Term, loops: Sequence[Loop]
 ) -> dict[int, Loop]:
     """
-    Returns the dimensions of which each step of loops needs one index; none if the stage is small,
-    or if another stage, a table of places or a converted copy reads it.
+    Returns the dimensions of which each step of loops needs one index; none if another stage, a
+    table of places or a converted copy reads the stage.
     """
     reads = [read for read in reads_of(value) if read.source is stage]
     others = (read for s in stages for read in reads_of(s.value))
-    if _is_near(k, stage, 1) or any(r.source is stage or r.outside is not None for r in others):
-        return {}
     element = element_of_term(stage.value)
-    if compute_type(element) != element or _decides(stage, value):
+    if (
+        any(read.source is stage or read.outside is not None for read in others)
+        or compute_type(element) != element
+        or _decides(stage, value)
+    ):
         return {}
     fixed: dict[int, Loop] = {}
     places = [segment.stage.places for segment in segments(stage)]
