@@ -7,9 +7,9 @@ renamed, and its result is transposed instead. Step by step a transpose sinks be
 nodes, concatenations, and operators whose formula says the same for another order of dimensions
 (pads, slices, reductions, softmax). A matrix product reads a transposed operand as it is, and so
 does `glow.generic` if it still reads along vectors, or reads few elements. Where two transposes
-meet they become one, or nothing. Constant operands are transposed the other way (which `glow-fold-
-constants` does at compile time), and so are broadcasts, if that moves only dimensions of size 1 or
-constants.
+meet they become one, or nothing. Constant operands are transposed the other way (which
+`glow-fold-constants` does at compile time), and so are broadcasts, if that moves only dimensions of
+size 1 or constants.
 
 First, nodes between transposes are moved together where that saves bytes to be transposed (see
 `transpose_regions`). After that, a transpose only sinks if its operand's transpose then vanishes,

@@ -30,7 +30,8 @@ from ..problems import Unsupported
 from .fused_operators import column_halves, swish
 
 _MOST_ROWS = 16
-"""The most rows of a block: more hardly make the products of a block faster."""
+"""The most rows of a block: with more, products of a block are hardly faster, and more rows of the
+last block of an expert are of no token."""
 
 _PRODUCT = """
     y[b, r, o] = sum(i) x[b, r, i] * w[clamp(expert[b], 0, size(w, 0) - 1), o, i]

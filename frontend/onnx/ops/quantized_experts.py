@@ -103,9 +103,11 @@ class _Weights:
     zeros: SSAValue | None
     """The same; None for half of the range."""
 
-    @property
-    def _zero(self) -> float:
-        return 2.0 ** (self.bits - 1)
+    def _zero(self, indices: str) -> str:
+        """Returns, in a formula, the zero point at some indices."""
+        if self.zeros is None:
+            return str(2.0 ** (self.bits - 1))
+        return f"f32(zeros[{indices}])"
 
     def product(self, build: GraphBuilder, expert: SSAValue, x: SSAValue) -> SSAValue:
         """
@@ -113,8 +115,7 @@ class _Weights:
         as f32: by unpacked panels of outputs for several rows, by words for few.
         """
         width = gcd(shape(self.words)[1], _PANEL)
-        by_panels = shape(x)[1] >= _LEAST_ROWS and width >= _LEAST_PANEL
-        if by_panels:
+        if shape(x)[1] >= _LEAST_ROWS and width >= _LEAST_PANEL:
             return self._by_panels(build, expert, x, width)
         return self._by_words(build, expert, x)
 
@@ -125,7 +126,7 @@ class _Weights:
             self.bits,
             8,
             f"f32(x[b, r, (n * {size} + c) * {per} + {{p}}])",
-            str(self._zero) if self.zeros is None else f"f32(zeros[{_EXPERT}, o, n])",
+            self._zero(f"{_EXPERT}, o, n"),
         )
         return build.formula(
             f"y[b, r, o] = sum(n, c) f32(scales[{_EXPERT}, o, n]) * ({terms})",
@@ -150,7 +151,7 @@ class _Weights:
         *others, number = (unpacked_number(word, self.bits, 8, p) for p in range(per))
         for place, other in reversed(list(enumerate(others))):
             number = f"({other} if t == {place} else {number})"
-        zero = self._zero if self.zeros is None else f"f32(zeros[{_EXPERT}, p, n, q])"
+        zero = self._zero(f"{_EXPERT}, p, n, q")
         y = build.formula(
             f"""
             y[b, r, p, q] = sum(n, c, t) f32(x[b, r, (n * {size} + c) * {per} + t])
