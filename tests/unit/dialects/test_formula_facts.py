@@ -22,11 +22,7 @@ WINDOW = "y[h, w, c] = sum(i < 3, j < 5) x[h + i, w + j, c]"
         ("y[h, w] = sum(c) x[h, w, c]", 1, (31,)),
         ("y[h, w] = sum(c) x[h, w, c]", 0, (1,)),
         ("y[h, c] = x[h, 2 * h // 2, c]", 0, (1,)),
-        (
-            "y[h, c] = m[h, c] - s[h] where m[h, c] = x[h, 0, c]; s[h] = max(w) x[h, w, 0]",
-            2,
-            (64, 1, 64),
-        ),
+        (STAGES, 2, (64, 1, 64)),
     ],
 )
 def test_vectors_lie_along_loops_that_read_neighbours(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import glow
 import numpy as np
 import pytest
+from glow.definitions import Operator
 from glow.glow_dialects.operator import with_shape
+from glow.models.compiled_model import CompiledModel
 from glow.semantics import element_type
 from glow.tests.support.native import apply, parse
 from glow.tests.support.seeds import generator
@@ -25,6 +29,11 @@ FORMULAS = {
 }
 
 
+def _compiled(operator: Operator, arrays: Sequence[np.ndarray], threads: int = 1) -> CompiledModel:
+    types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
+    return glow.compile(operator.graph(*types), cache=False, threads=threads)
+
+
 @pytest.mark.parametrize("name", FORMULAS)
 def test_later_stages_follow_from_the_text(name: str, rng: Generator):
     formula, shapes = FORMULAS[name]
@@ -32,8 +41,7 @@ def test_later_stages_follow_from_the_text(name: str, rng: Generator):
     arrays = [rng.standard_normal(s).astype(np.float32) for s in shapes]
     if name in ("gathered", "bounded"):
         arrays[-1] = rng.integers(-2, 9, shapes[-1])
-    types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
-    model = glow.compile(operator.graph(*types), cache=False)
+    model = _compiled(operator, arrays)
     wanted = operator(*arrays)
     np.testing.assert_allclose(model(*arrays)[0], wanted, rtol=1e-5, atol=1e-5)
     nests = str(model.stages["nests"])
@@ -51,7 +59,7 @@ def test_quotients_are_loops(rows: str, is_affine: bool, rng: Generator):
     """An index that is a quotient or a rest needs no table if the number divides the loop."""
     operator = glow.define("quotients", f"y[i, j] = x[{rows}, j] for i < 24")
     x = rng.standard_normal((24, 7)).astype(np.float32)
-    model = glow.compile(operator.graph(with_shape(element_type(x.dtype), x.shape)), cache=False)
+    model = _compiled(operator, [x])
     np.testing.assert_array_equal(model(x)[0], operator(x))
     assert ("i32" in str(model.stages["nests"])) != is_affine
 
@@ -84,8 +92,7 @@ def test_conditions_are_bounds(condition: str, element: type, reduction: str, rn
     if "x[i, c] < n" in condition:
         values["n"] = values["n"].astype(np.float32)
     arrays = [values[name] for name in operator.operands]
-    types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
-    model = glow.compile(operator.graph(*types), cache=False)
+    model = _compiled(operator, arrays)
     np.testing.assert_allclose(model(*arrays)[0], operator(*arrays), rtol=1e-5, atol=1e-5)
     assert (" range i " in str(model.stages["nests"])) == _BOUNDS[condition]
 
@@ -96,8 +103,7 @@ def test_bounds_beyond_all_integers(rng: Generator):
     least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     x = rng.standard_normal((5, 8)).astype(np.float32)
     n, m = np.array([most, least, least, 1]), np.array([most, most, least, most])
-    types = [with_shape(element_type(a.dtype), a.shape) for a in (x, n, m)]
-    found = glow.compile(operator.graph(*types), cache=False)(x, n, m)[0]
+    found = _compiled(operator, [x, n, m])(x, n, m)[0]
     sums = [np.zeros(8), x.sum(0), np.zeros(8), x[2:].sum(0)]
     np.testing.assert_allclose(found, sums, rtol=1e-5, atol=1e-6)
 
@@ -106,9 +112,7 @@ def test_long_vectors_of_a_bound_keep_conditions(rng: Generator):
     """Elements that lie together in memory are summed in vectors, not up to a bound."""
     operator = glow.define("short", "y[r] = sum(i) (x[r, i] if i < n[r] else 0)")
     x, n = rng.standard_normal((3, 37)).astype(np.float32), np.array([-1, 17, 99])
-    model = glow.compile(
-        operator.graph(*(with_shape(element_type(a.dtype), a.shape) for a in (x, n))), cache=False
-    )
+    model = _compiled(operator, [x, n])
     np.testing.assert_allclose(model(x, n)[0], operator(x, n), rtol=1e-5, atol=1e-6)
     assert " range " not in str(model.stages["nests"])
 
@@ -123,8 +127,7 @@ def test_bounded_sums_of_rows_are_products(rng: Generator):
     x, w = (rng.standard_normal(s).astype(np.float32) for s in [(9, 17), (12,)])
     values = {"x": x, "w": w, "n": rng.integers(-2, 12, 12), "m": np.array([0, 5, 5, 12])}
     arrays = [values[name] for name in operator.operands]
-    types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
-    model = glow.compile(operator.graph(*types), cache=False)
+    model = _compiled(operator, arrays)
     np.testing.assert_allclose(model(*arrays)[0], operator(*arrays), rtol=1e-5, atol=1e-5)
     nests = str(model.stages["nests"])
     assert " range i " in nests
@@ -167,8 +170,7 @@ def test_steps_compute_parts_of_large_stages(formula: str, threads: int, rng: Ge
         "e": rng.integers(-1, 4, 7),
     }
     arrays = [values[name] for name in operator.operands]
-    types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
-    model = glow.compile(operator.graph(*types), cache=False, threads=threads)
+    model = _compiled(operator, arrays, threads)
     wanted = operator(*arrays)
     found = model(*arrays)[0]
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
@@ -198,6 +200,5 @@ def test_parts_in_any_order(
         "c": rng.standard_normal([sizes[i] for i in places]).astype(np.float32),
     }
     arrays = [values[name] for name in operator.operands]
-    types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
-    found = glow.compile(operator.graph(*types), cache=False, threads=threads)(*arrays)[0]
+    found = _compiled(operator, arrays, threads)(*arrays)[0]
     np.testing.assert_allclose(found, operator(*arrays), rtol=1e-4, atol=1e-4)
