@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 
 from .elements import (
     extent,
+    lowest_index,
     memref_type,
     num_elements,
     offset_of,
@@ -177,13 +178,6 @@ def is_whole(view: MemRefType, buffer: MemRefType) -> bool:
     ) == memref_type(view.element_type, view.get_shape())
 
 
-@cached_by_identity
-def _interval(view: MemRefType) -> tuple[int, int]:
-    """Returns the smallest and one more than the largest element index."""
-    down = sum(min(0, (d - 1) * s) for d, s in zip(view.get_shape(), strides_of(view), strict=True))
-    return offset_of(view) + down, extent(view)
-
-
 def may_overlap(a: MemRefType, b: MemRefType, buffer: MemRefType) -> bool:
     """
     Returns false if views `a` and `b` of the dense `buffer` certainly share no element.
@@ -192,15 +186,15 @@ def may_overlap(a: MemRefType, b: MemRefType, buffer: MemRefType) -> bool:
     buffer, or in those that their own strides make, and these are disjoint in some dimension (the
     parts of a concatenation, which may have been reshaped).
     """
-    if 0 in a.get_shape() or 0 in b.get_shape():
+    end_a, end_b = extent(a), extent(b)
+    if end_a <= lowest_index(b) or end_b <= lowest_index(a):
         return False
-    if a == b:
-        return True
-    (low_a, end_a), (low_b, end_b) = _interval(a), _interval(b)
-    if end_a <= low_b or end_b <= low_a:
+    places = _dimensions(buffer, merge=False)
+    if _are_apart(_ranges(a, places), _ranges(b, places)):
         return False
     own = _dimensions_of_strides([*strides_of(a), *strides_of(b)], max(end_a, end_b))
-    return not (_apart(_dimensions(buffer, merge=False), a, b) or _apart(own, a, b))
+    box_a, box_b = _box(own, a), _box(own, b)
+    return box_a is None or box_b is None or not _are_apart(box_a[0], box_b[0])
 
 
 def _dimensions_of_strides(strides: Sequence[int], extent: int) -> list[_Dimension]:
@@ -217,12 +211,16 @@ def _dimensions_of_strides(strides: Sequence[int], extent: int) -> list[_Dimensi
     return found
 
 
-def _apart(dimensions: Sequence[_Dimension], a: MemRefType, b: MemRefType) -> bool:
-    """Returns whether two views are boxes in these coordinates that are disjoint."""
-    box_a, box_b = _box(dimensions, a), _box(dimensions, b)
-    if box_a is None or box_b is None:
-        return False
-    return any(x[1] < y[0] or y[1] < x[0] for x, y in zip(box_a[0], box_b[0], strict=True))
+@cached_by_identity
+def _ranges(view: MemRefType, dimensions: Sequence[_Dimension]) -> Sequence[tuple[int, int]]:
+    """Returns the range of each coordinate that `view` reaches; nothing if it is not a box."""
+    box = _box(dimensions, view)
+    return () if box is None else tuple(box[0])
+
+
+def _are_apart(a: Sequence[tuple[int, int]], b: Sequence[tuple[int, int]]) -> bool:
+    """Returns whether the ranges of two boxes, if both are known, are disjoint in a dimension."""
+    return any(x[1] < y[0] or y[1] < x[0] for x, y in zip(a, b, strict=False))
 
 
 def borders(

@@ -29,6 +29,7 @@ only once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -42,7 +43,7 @@ from ...glow_dialects.views import is_whole, view_through
 from ..levels import PROGRAM
 from ..visited_operation import each
 from .loops import SPLAT
-from .program import OperandAccess, Timeline, memref, overlap, program_blocks, same_view, tidy
+from .program import OperandAccess, Timeline, memref, program_blocks, same_view, tidy
 
 
 def takes_all(view: SSAValue) -> bool:
@@ -87,7 +88,7 @@ def _hoist_fill(timeline: Timeline, buffer: SSAValue, slot: int, copy_slot: int)
     Moves the splat that fills `buffer` to just before `slot`, if nothing else touches the buffer
     until the copy.
     """
-    between = list(timeline.accesses(buffer, 0, copy_slot))
+    between = list(islice(timeline.accesses(buffer, 0, copy_slot), 2))
     if len(between) != 1 or type(between[0].instruction) is not SPLAT or slot == 0:
         return
     fill = between[0].instruction
@@ -121,9 +122,7 @@ def _is_touched(timeline: Timeline, buffer: SSAValue, dest: SSAValue, first: int
     Returns whether something from slot `first` up to `end` touches elements of `dest`, other than
     a copy to the place in `buffer` that those elements are to have.
     """
-    for access in timeline.accesses(buffer_of(dest), first, end):
-        if not overlap(access.value, dest):
-            continue
+    for access in timeline.overlapping(dest, first, end):
         op = access.instruction
         stays = (
             isinstance(op, CopyOp)

@@ -126,6 +126,7 @@ class Timeline:
         self.slot_of: dict[Instruction, int] = {}
         self._touched: dict[SSAValue, list[int]] = {}
         self._written: dict[SSAValue, list[int]] = {}
+        self._slots_of_views: dict[SSAValue, dict[SSAValue, list[int]]] = {}
         self._views: dict[SSAValue, list[SSAValue]] = {}
         for op in block.ops:
             if isinstance(op, TensorViewOp):
@@ -142,6 +143,9 @@ class Timeline:
             insort(self._touched.setdefault(buffer, []), slot)
         for buffer in {buffer_of(v) for v in op.written()}:
             insort(self._written.setdefault(buffer, []), slot)
+        for view in set(op.operands):
+            of_buffer = self._slots_of_views.setdefault(buffer_of(view), {})
+            insort(of_buffer.setdefault(view, []), slot)
 
     def take(self, op: Instruction) -> int:
         """Removes an instruction from the lists, not from the block; returns its slot."""
@@ -153,6 +157,9 @@ class Timeline:
         for buffer in {buffer_of(v) for v in op.written()}:
             written = self._written[buffer]
             del written[bisect_left(written, slot)]
+        for view in set(op.operands):
+            slots = self._slots_of_views[buffer_of(view)][view]
+            del slots[bisect_left(slots, slot)]
         return slot
 
     def replace(self, old: Instruction, new: Instruction) -> None:
@@ -184,11 +191,30 @@ class Timeline:
         slots = (self._written if writes else self._touched).get(buffer, [])
         stop = len(slots) if end is None else bisect_left(slots, end)
         for slot in slots[bisect_left(slots, first) : stop]:
-            op = self.slots[slot]
-            assert op is not None
-            for i, (qualifier, value) in enumerate(op.qualified_operands()):
-                if buffer_of(value) is buffer:
-                    yield OperandAccess(slot, op, i, value, qualifier.reads, qualifier.writes)
+            for access in self._accesses_at(slot):
+                if buffer_of(access.value) is buffer:
+                    yield access
+
+    def _accesses_at(self, slot: int) -> Iterator[OperandAccess]:
+        op = self.slots[slot]
+        assert op is not None
+        for i, (qualifier, value) in enumerate(op.qualified_operands()):
+            yield OperandAccess(slot, op, i, value, qualifier.reads, qualifier.writes)
+
+    def overlapping(self, value: SSAValue, first: int, end: int) -> Iterator[OperandAccess]:
+        """
+        Yields the accesses to elements of `value` within the slots from `first` up to `end`, those
+        of one view after those of another.
+        """
+        # a concatenation has as many views as parts, and each copy into it asks: few are looked at
+        for view, slots in self._slots_of_views.get(buffer_of(value), {}).items():
+            i = bisect_left(slots, first)
+            if i == len(slots) or slots[i] >= end or not overlap(view, value):
+                continue
+            for slot in slots[i : bisect_left(slots, end)]:
+                for access in self._accesses_at(slot):
+                    if access.value is view:
+                        yield access
 
     def count(self, buffer: SSAValue) -> int:
         """Returns the number of instructions that use `buffer`."""
@@ -210,8 +236,7 @@ class Timeline:
         Returns whether a read (or write) of `value` may not move across the slots from `first` up
         to `end`: something there writes (or touches) elements of it.
         """
-        accesses = self.accesses(buffer_of(value), first, end, writes=not writing)
-        return any((a.writes or writing) and overlap(a.value, value) for a in accesses)
+        return any(a.writes or writing for a in self.overlapping(value, first, end))
 
     def instructions(self) -> list[Instruction]:
         """Returns the remaining instructions, in order."""
