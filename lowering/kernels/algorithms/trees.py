@@ -40,15 +40,18 @@ def tree_ensemble(k: Kernel) -> None:
 
 
 def _blocks(k: Kernel, name: str, total: int, most: int) -> Iterator[tuple[Affine, int]]:
-    """Repeats what is added for blocks of equal size, and adds it again for what is left over."""
-    count = -(-total // most)
-    size = total // count if count else 0
-    if size:
-        block = Dim(name, count)
+    """
+    Repeats what is added for blocks of equal size, `most` at the most, and adds it again for what
+    is left over, which is smaller than a block.
+    """
+    size = total // -(-total // most) if total else 1
+    whole, rest = divmod(total, size)
+    if whole:
+        block = Dim(name, whole)
         with k.repeat(block):
             yield block * size, size
-    if total - count * size:
-        yield affine(count * size), total - count * size
+    if rest:
+        yield affine(whole * size), rest
 
 
 def _walk(
