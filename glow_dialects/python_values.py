@@ -20,14 +20,15 @@ from xdsl.ir import Attribute
 
 from .dims import DimsAttr
 from .extents import Extent, Size
+from .integers import u64
 
 Python: TypeAlias = "bool | int | float | str | Sequence[Size] | Sequence[float] | Attribute"
 
 
 def to_attribute(value: Python) -> Attribute:
     """
-    Returns a Python value as the attribute that operators use: i64, f64, i1, string or dense array;
-    for lists in which sizes depend on symbols, `#glow.dims`.
+    Returns a Python value as the attribute that operators use: i64 (u64 from 2**63 on), f64, i1,
+    string or dense array; for lists in which sizes depend on symbols, `#glow.dims`.
     """
     match value:
         case Attribute():
@@ -35,7 +36,7 @@ def to_attribute(value: Python) -> Attribute:
         case bool():
             return IntegerAttr(int(value), i1)
         case int():
-            return IntegerAttr(value, i64)
+            return IntegerAttr(value, i64 if value < 1 << 63 else u64)
         case float():
             return FloatAttr(value, f64)
         case str():

@@ -275,7 +275,7 @@ def groups_of_channels(node: ReshapeOp, build: Build) -> SSAValue | None:
     groups = norm.groups.value.data
     if len(shape) < 2 or shape != shape_of(node.result.type) or shape[0] != inner[0]:
         return None
-    if shape[1] % inner[1]:
+    if 0 in shape or shape[1] % inner[1]:
         return None
     scale, bias = (_repeat_each(v, shape[1], build) for v in (norm.scale, norm.bias))
     return build(

@@ -56,6 +56,7 @@ from ...glow_dialects.glow_cpu.winograd import DotWinogradConvolutionOp, Winogra
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...glow_dialects.python_values import to_attribute
 from ...table import Table
+from .rewriting import ignores_places
 
 N = TypeVar("N", bound=Node)
 Rule: TypeAlias = "Callable[[Graph, N], bool]"
@@ -183,7 +184,7 @@ def _by_image(graph: Graph, node: Node) -> bool:
 
 @rule(*[node for node in NODES if issubclass(node, DataParallel)])
 def _by_element(graph: Graph, node: DataParallel) -> bool:
-    return all(graph.has_images(v) for v in node.operands)
+    return ignores_places(node) and all(graph.has_images(v) for v in node.operands)
 
 
 @rule(ConcatOp)

@@ -32,14 +32,13 @@ from xdsl.passes import ModulePass
 
 from ...errors import CompileError
 from ...glow_dialects import costs
-from ...glow_dialects.glow.base import DataParallel, Node
+from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import SplatOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ...glow_dialects.glow.narrow_weights import BlockQuantizedMatMulOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
-from ...glow_dialects.quant import QuantizedType
 from ...glow_dialects.row_attributes import inputs_with_rows
 from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant
@@ -51,6 +50,8 @@ from .rewriting import (
     defining_op,
     erase_if_dead,
     has_symbols,
+    ignores_places,
+    is_per_axis,
     replace_node,
     tensor_nodes,
 )
@@ -87,12 +88,7 @@ def _keeps_columns(node: Node) -> bool:
     if isinstance(node, ReshapeOp):
         before, after = shape_of(node.input.type), shape_of(node.result.type)
         return before[-1:] == after[-1:] != ()
-    return isinstance(node, DataParallel) and not node.depends_on_place(node.call)
-
-
-def _is_per_axis(value: SSAValue) -> bool:
-    element = element_of(value.type)
-    return isinstance(element, QuantizedType) and element.is_per_axis
+    return ignores_places(node)
 
 
 @dataclass(frozen=True)
@@ -109,7 +105,7 @@ class _Product:
         axes = _PRODUCTS.get(type(node))
         if axes is None or has_symbols(node) or 0 in shape_of(node.results[0].type):
             return None
-        if any(_is_per_axis(value) for value in (*node.operands, *node.results)):
+        if any(is_per_axis(value) for value in (*node.operands, *node.results)):
             return None
         columns = [v for v, axis in zip(node.operands, axes(node), strict=True) if axis is not None]
         if any(constant_reader(v) is None for v in columns):
@@ -262,7 +258,7 @@ class _Merger:
     def _constant(self, parts: Sequence[SSAValue], shape: Sequence[int]) -> SSAValue | None:
         """Returns constant parts that are equal in all rows."""
         element = element_of(parts[0].type)
-        if any(_is_per_axis(v) for v in parts):
+        if any(is_per_axis(v) for v in parts):
             return None
         numbers = {v.owner.value for v in parts if isinstance(v.owner, SplatOp)}
         if len(numbers) == 1 and all(isinstance(v.owner, SplatOp) for v in parts):

@@ -15,17 +15,15 @@ from xdsl.utils.exceptions import VerifyException
 from ...glow_dialects.formula.orders import order_of_result
 from ...glow_dialects.formula.parser import parse
 from ...glow_dialects.formula.rewriting import dimension_names
-from ...glow_dialects.glow.base import DataParallel, Node
+from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
-from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.glow.shape import BroadcastOp, ConcatOp, TransposeOp
 from ...glow_dialects.glow.structured import Structured
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.python_values import to_attribute, to_python
-from ...glow_dialects.quant import QuantizedType
 from ...glow_dialects.syntax import PerDimension
 from .permutations import Permutation, compose, inverse, is_identity, moves_only_ones, permuted
-from .rewriting import Build, defining_op, is_constant
+from .rewriting import Build, defining_op, ignores_places, is_constant
 
 
 def transpose(build: Build, value: SSAValue, p: Permutation) -> SSAValue:
@@ -92,11 +90,7 @@ def moved_properties(node: Node, p: Permutation) -> Mapping[str, Attribute] | No
     """
     if isinstance(node, ConcatOp):
         return {"axis": to_attribute(p[node.axis.value.data])}
-    if isinstance(node, QuantizeOp | DequantizeOp):
-        elements = (element_of(node.input.type), element_of(node.result.type))
-        per_axis = any(isinstance(e, QuantizedType) and e.is_per_axis for e in elements)
-        return None if per_axis else node.properties
-    return node.properties if isinstance(node, DataParallel) else None
+    return node.properties if ignores_places(node) else None
 
 
 def can_reorder(operator: type[Node]) -> bool:

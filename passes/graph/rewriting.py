@@ -11,11 +11,11 @@ operators there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -27,11 +27,12 @@ from xdsl.utils.exceptions import VerifyException
 from ...errors import CompileError, at_operation
 from ...glow_dialects.dims import DimsAttr, is_symbolic
 from ...glow_dialects.elements import num_elements, storage_type
-from ...glow_dialects.glow.base import Node
+from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...glow_dialects.python_values import Python, to_python
+from ...glow_dialects.quant import QuantizedType
 from ...table import Table
 from ..visited_operation import each, visit
 
@@ -40,6 +41,19 @@ if TYPE_CHECKING:
 
 SMALL = 16
 """The number of elements of the largest constants that rules read."""
+
+
+def is_per_axis(value: SSAValue) -> bool:
+    """Returns whether the elements of a value have a scale for each index of a dimension."""
+    element = element_of(value.type)
+    return isinstance(element, QuantizedType) and element.is_per_axis
+
+
+def ignores_places(node: Operation | Block) -> TypeGuard[DataParallel]:
+    """Returns whether a node computes all elements alike, so that it takes tensors of any shape."""
+    return isinstance(node, DataParallel) and not any(
+        is_per_axis(value) for value in (*node.operands, *node.results)
+    )
 
 
 class Build:

@@ -37,7 +37,6 @@ from ...glow_dialects.formula.rewriting import with_order
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.generic import GenericOp
-from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.glow.shape import ConcatOp, ReshapeOp, TransposeOp
 from ...glow_dialects.glow.structured import Structured
 from ...glow_dialects.operator import element_of, shape_of
@@ -86,7 +85,7 @@ def merge_transposes(node: TransposeOp, build: Build) -> SSAValue | None:
     return node.input if is_identity(permutation_of(node)) else None
 
 
-@sinking(*(n for n in NODES if issubclass(n, DataParallel)), QuantizeOp, DequantizeOp, ConcatOp)
+@sinking(*(n for n in NODES if issubclass(n, DataParallel)), ConcatOp)
 def sink_below_alike(node: Node, build: Build) -> SSAValue | None:
     """
     Moves the transpose of all operands below a node that reads them alike, unless that moves more

@@ -69,7 +69,8 @@ def stored_bias(value: SSAValue, steps: np.ndarray, room: int) -> Bias | None:
     """Returns a constant bias in units of `steps`, if it is known."""
     count = shape_of(value.type)[0]
     node = defining_op(value, DequantizeOp)
-    if node is not None and (exact := _bias_as_stored(node, steps)) is not None:
+    exact = None if node is None else _bias_as_stored(node, steps)
+    if exact is not None and np.abs(exact).max(initial=0) <= room:
         return Bias(exact)
     real = constant_of(value) if node is None else _real(node)
     if real is None:

@@ -38,6 +38,7 @@ from ....glow_dialects.scalar import Primitive
 from ....semantics.arrays import constant_of, numpy_dtype
 from ....semantics.numpy_algebra import NumpyAlgebra
 from ....semantics.registry import evaluate
+from ..rewriting import ignores_places
 from .state import CHANNEL, Blocked, Layouts, rule, rule_of
 
 _ALGEBRA = NumpyAlgebra(f64)
@@ -84,7 +85,9 @@ def data_parallel(layouts: Layouts, node: DataParallel) -> Blocked | None:
     take that layout. Lanes of no channel must stay finite: a filter multiplies them by zero.
     """
     shape = shape_of(node.results[0].type)
-    if len(shape) < 3 or not layouts.prefers_blocks(node.operands, node.results[0]):
+    if len(shape) < 3 or not ignores_places(node):
+        return None
+    if not layouts.prefers_blocks(node.operands, node.results[0]):
         return None
     block = layouts.common_block(node.operands)
     if block is None:

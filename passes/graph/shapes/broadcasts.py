@@ -10,7 +10,7 @@ from ....glow_dialects.glow.base import DataParallel
 from ....glow_dialects.glow.constant import SplatOp
 from ....glow_dialects.glow.shape import BroadcastOp, ReshapeOp
 from ....glow_dialects.operator import element_of, shape_of, with_shape
-from ..rewriting import Build, defining_op
+from ..rewriting import Build, defining_op, ignores_places
 from .reshapes import leading_ones
 from .table import simplification
 
@@ -54,7 +54,7 @@ def compute_before_broadcast(node: DataParallel, build: Build) -> SSAValue | Non
         for operand in node.operands
         if isinstance(operand.owner, BroadcastOp)
     }
-    if len(sources) != 1:
+    if len(sources) != 1 or not ignores_places(node):
         return None
     if any(not isinstance(operand.owner, BroadcastOp | SplatOp) for operand in node.operands):
         return None

@@ -15,7 +15,7 @@ from ....glow_dialects.glow.shape import (
     TransposeOp,
 )
 from ....glow_dialects.operator import shape_of
-from ..rewriting import Build, defining_op
+from ..rewriting import Build, defining_op, ignores_places
 from .table import simplification
 
 LONGEST_CHAIN = 16
@@ -44,11 +44,11 @@ def reshape_around_unary(node: ReshapeOp, build: Build) -> SSAValue | None:
     """Returns a reshape, nodes on each element of one operand, and the reshape back."""
     chain: list[DataParallel] = []
     value = node.input
-    while isinstance(value.owner, DataParallel) and len(value.owner.operands) == 1:
+    while ignores_places(link := value.owner) and len(link.operands) == 1:
         if not value.has_one_use() or len(chain) == LONGEST_CHAIN:
             return None
-        chain.append(value.owner)
-        value = value.owner.operands[0]
+        chain.append(link)
+        value = link.operands[0]
     first = defining_op(value, ReshapeOp)
     if not chain or first is None:
         return None

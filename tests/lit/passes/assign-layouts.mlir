@@ -225,3 +225,17 @@ func.func @pools(%x: tensor<1x8x9x9xf32>, %y: tensor<1x5x9x9xf32>) -> (tensor<1x
 // CHECK:      glow_cpu.pack_channels %x block 4
 // CHECK:      glow_cpu.blocked_max_pool
 // CHECK:      glow.avg_pool %y kernel [3, 3]
+
+// -----
+
+// A quantization with a scale for each channel reads a plain tensor.
+func.func @scale_of_each_channel(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4x!quant.uniform<i8:f32:1, {0.5, 0.25}>> {
+  %w = glow.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]]> : tensor<2x2x1x1xf32>
+  %b = glow.constant dense<[0.5, -0.5]> : tensor<2xf32>
+  %c = glow.convolution %x, %w, %b : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  %q = glow.quantize %c : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+  func.return %q : tensor<1x2x4x4x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+}
+
+// CHECK-LABEL: @scale_of_each_channel(
+// CHECK:       glow.quantize {{.*}} : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4x!quant.uniform<i8:f32:1, {0.5, 0.25}>>

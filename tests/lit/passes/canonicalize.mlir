@@ -188,3 +188,15 @@ func.func @not_in_place(%x: tensor<1x2x3xf32>) -> (tensor<1x2x3xf32>, tensor<1x2
 // CHECK-NEXT:  %b = glow.max_pool %x kernel [1] strides [2] : (tensor<1x2x3xf32>) -> tensor<1x2x2xf32>
 // CHECK-NEXT:  %c = glow.reshape %x : (tensor<1x2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:  func.return %a, %b, %c : tensor<1x2x3xf32>, tensor<1x2x2xf32>, tensor<2x3xf32>
+
+// -----
+
+// Bounds of u64 are as large as its numbers.
+func.func @large_bound(%x: tensor<3xui64>) -> tensor<3xui64> {
+  %n = glow.constant dense<9223372036854775815> : tensor<3xui64>
+  %y = glow.maximum %x, %n : (tensor<3xui64>, tensor<3xui64>) -> tensor<3xui64>
+  func.return %y : tensor<3xui64>
+}
+
+// CHECK-LABEL: @large_bound(
+// CHECK-NEXT:  %y = glow.clip %x {min = 9223372036854775815 : ui64}

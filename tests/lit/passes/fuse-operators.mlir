@@ -264,3 +264,16 @@ func.func @other_scales(%x: tensor<2x6x5xf32>, %one: tensor<6xf32>, %scale: tens
 // CHECK-LABEL: @other_scales(
 // CHECK:       glow.mul
 // CHECK:       glow.group_norm %g, {{.*}} : (tensor<2x3x10xf32>
+
+// -----
+
+// Of no channels, nothing is fused.
+func.func @no_channels(%x: tensor<2x0x3xf32>, %one: tensor<3xf32>) -> tensor<2x0x3xf32> {
+  %g = glow.reshape %x : (tensor<2x0x3xf32>) -> tensor<2x3x0xf32>
+  %n = glow.group_norm %g, %one, %one groups 3 : (tensor<2x3x0xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x0xf32>
+  %r = glow.reshape %n : (tensor<2x3x0xf32>) -> tensor<2x0x3xf32>
+  func.return %r : tensor<2x0x3xf32>
+}
+
+// CHECK-LABEL: @no_channels(
+// CHECK:       glow.group_norm %g, {{.*}} : (tensor<2x3x0xf32>

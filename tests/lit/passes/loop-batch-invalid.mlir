@@ -37,3 +37,11 @@ func.func @main(%a: tensor<3x4xf32>) -> tensor<3x4xf32> {
   %y = glow.splat value 1.0 : tensor<3x4xf32>
   func.return %y : tensor<3x4xf32>
 }
+
+// -----
+
+// CHECK: glow.quantize %q: expected a node that computes each of the 2 images by itself
+func.func @main(%a: tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<i8:f32:0, {0.5, 0.25}>> {
+  %q = glow.quantize %a : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+  func.return %q : tensor<2x4x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+}

@@ -294,3 +294,24 @@ func.func @gather_many(%x: tensor<40x1xf32>) -> tensor<1x1x18x1xf32> {
 // CHECK-LABEL: @gather_many(
 // CHECK-NEXT:  %a = glow.slice %x starts [2, 0] sizes [18, 1] : (tensor<40x1xf32>) -> tensor<18x1xf32>
 // CHECK-NEXT:  %a_1 = glow.reshape %a : (tensor<18x1xf32>) -> tensor<1x1x18x1xf32>
+
+// -----
+
+// A quantization with a scale for each index stays where its dimension is.
+func.func @scale_of_each_index(%x: tensor<3xf32>, %y: tensor<2x12xf32>) -> (tensor<2x3x!quant.uniform<i8:f32:1, {0.5, 0.25, 0.125}>>, tensor<2x12xf32>) {
+  %b = glow.broadcast %x : (tensor<3xf32>) -> tensor<2x3xf32>
+  %q = glow.quantize %b : (tensor<2x3xf32>) -> tensor<2x3x!quant.uniform<i8:f32:1, {0.5, 0.25, 0.125}>>
+  %r = glow.reshape %y : (tensor<2x12xf32>) -> tensor<2x3x4xf32>
+  %p = glow.quantize %r : (tensor<2x3x4xf32>) -> tensor<2x3x4x!quant.uniform<i8:f32:1, {0.5, 0.25, 0.125}>>
+  %d = glow.dequantize %p : (tensor<2x3x4x!quant.uniform<i8:f32:1, {0.5, 0.25, 0.125}>>) -> tensor<2x3x4xf32>
+  %z = glow.reshape %d : (tensor<2x3x4xf32>) -> tensor<2x12xf32>
+  func.return %q, %z : tensor<2x3x!quant.uniform<i8:f32:1, {0.5, 0.25, 0.125}>>, tensor<2x12xf32>
+}
+
+// CHECK-LABEL: @scale_of_each_index(
+// CHECK-NEXT:  %b = glow.broadcast %x
+// CHECK-NEXT:  %q = glow.quantize %b
+// CHECK-NEXT:  %r = glow.reshape %y
+// CHECK-NEXT:  %p = glow.quantize %r
+// CHECK-NEXT:  %d = glow.dequantize %p
+// CHECK-NEXT:  %z = glow.reshape %d

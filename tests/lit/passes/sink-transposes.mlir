@@ -169,3 +169,18 @@ func.func @strided(%x: tensor<64x30x30xf32>, %n: tensor<20xi64>) -> (tensor<28x2
 // CHECK-NEXT:  %a = glow.transpose %x
 // CHECK-NEXT:  %b = glow.generic %a formula "y[h, w, c] = max(i < 3, j < 3) a[h + i, w + j, c]"
 // CHECK-NEXT:  %c = glow.generic %x, %n formula "y[i, c] = a[c, 0, clamp(n[i], 0, 29)]"
+
+// -----
+
+// A transpose of bytes stays above their storage as numbers with a scale for each index.
+func.func @scale_of_each_index(%x: tensor<2x3xi8>) -> tensor<3x2xf32> {
+  %t = glow.transpose %x permutation [1, 0] : (tensor<2x3xi8>) -> tensor<3x2xi8>
+  %s = glow.storage_cast %t : (tensor<3x2xi8>) -> tensor<3x2x!quant.uniform<i8:f32:0, {0.5, 0.25, 0.125}>>
+  %y = glow.dequantize %s : (tensor<3x2x!quant.uniform<i8:f32:0, {0.5, 0.25, 0.125}>>) -> tensor<3x2xf32>
+  func.return %y : tensor<3x2xf32>
+}
+
+// CHECK-LABEL: @scale_of_each_index(
+// CHECK-NEXT:  %t = glow.transpose %x
+// CHECK-NEXT:  %s = glow.storage_cast %t
+// CHECK-NEXT:  %y = glow.dequantize %s

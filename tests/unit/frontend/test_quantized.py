@@ -131,6 +131,31 @@ def test_blocks_of_weights(dtype: Any, rng: np.random.Generator) -> None:
     check(built(nodes, x, {"y": np.float32}, {"w": w, "s": np.zeros((), np.float32)}), x, 1e-4)
 
 
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+def test_a_bias_that_does_not_fit_beside_the_sums(backend: str, rng: np.random.Generator) -> None:
+    """The bias has the scale of the sums, and numbers of 32 bits that leave no room for them."""
+    largest = np.iinfo(np.int32).max
+    weights = {
+        "w": np.full((3, 4), 100, np.int8),
+        "b": np.array([largest, 0, -largest - 1], np.int32),
+        **{"s": np.float32(0.02), "z": np.uint8(0), "t": np.float32(0.5), "u": np.float32(0.01)},
+    }
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+        node("DequantizeLinear", ["w", "t"], ["v"]),
+        node("DequantizeLinear", ["b", "u"], ["c"]),
+        node("Gemm", ["d", "v", "c"], ["y"], transB=1),
+    ]
+    x = {"x": rng.uniform(1, 5, (2, 4)).astype(np.float32)}
+    check(
+        built(nodes, x, {"y": np.float32}, {k: np.asarray(v) for k, v in weights.items()}),
+        x,
+        4,
+        backend,
+    )
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
 @pytest.mark.parametrize("known", [True, False])
 def test_products_of_integers(dtype: Any, known: bool, rng: np.random.Generator) -> None:
