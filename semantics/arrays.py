@@ -104,6 +104,11 @@ def numpy_dtype(element: Attribute) -> np.dtype:
     )
 
 
+def largest_finite(element: Attribute) -> float:
+    """Returns the largest finite number of a float element type."""
+    return float(ml_dtypes.finfo(numpy_dtype(element)).max)
+
+
 @cache
 def interface_dtype(element: Attribute) -> np.dtype:
     """

@@ -179,7 +179,8 @@ class AcoshOp(FloatUnary):
     @classmethod
     def scalar(cls, call: Call) -> Expr:
         above = X - 1.0
-        small = _log1p(above + sqrt(above * (X + 1.0)))
+        # two roots: that of a product would be positive for large negative numbers
+        small = _log1p(above + sqrt(above) * sqrt(X + 1.0))
         return select(X > _LARGE, log(X) + math.log(2.0), small)
 
 

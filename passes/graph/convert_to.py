@@ -15,7 +15,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 
-import ml_dtypes
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
@@ -32,7 +31,13 @@ from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.python_values import to_python
 from ...interface.backend import Backend, find_backend
-from ...semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
+from ...semantics.arrays import (
+    constant_of,
+    constant_reader,
+    largest_finite,
+    lazy_constant,
+    numpy_dtype,
+)
 from ..levels import GRAPH
 from ..visited_operation import each
 from .rewriting import (
@@ -229,7 +234,7 @@ class _Conversion:
         """
         finite = array[np.isfinite(array)]
         largest = finite[np.abs(finite).argmax()] if finite.size else np.float32(0)
-        if abs(float(largest)) > _greatest(self.element):
+        if abs(float(largest)) > largest_finite(self.element):
             self.beyond[value.name_hint or "a constant without a name"] = float(largest)
         return saturated_to(array, self.element)
 
@@ -240,15 +245,11 @@ def _names(node: Node) -> set[str]:
     return {node.name, node.name.removeprefix("glow."), *hints}
 
 
-def _greatest(element: Attribute) -> float:
-    return float(ml_dtypes.finfo(numpy_dtype(element)).max)
-
-
 def saturated_to(array: np.ndarray, element: Attribute) -> np.ndarray:
     """
     Returns f32 numbers as 16-bit floats: finite ones become at most the largest; infinity and NaN
     stay.
     """
-    greatest = np.float32(_greatest(element))
+    greatest = np.float32(largest_finite(element))
     bounded = np.where(np.isfinite(array), np.clip(array, -greatest, greatest), array)
     return bounded.astype(numpy_dtype(element))

@@ -11,7 +11,7 @@ from ....glow_dialects.elements import is_float, is_unsigned
 from ....glow_dialects.glow import arithmetic as g
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.logic import AndOp, EqualOp, LessOp, NotOp, SelectOp, XorOp
-from ..builder import GraphBuilder, element
+from ..builder import GraphBuilder, element, known_array
 from ..node import OnnxNode, converter
 
 _BINARY: dict[str, type[Node]] = {
@@ -65,14 +65,33 @@ def mean(node: OnnxNode) -> SSAValue:
     return node.build.with_number(g.DivOp, total, len(node.values))
 
 
+_SMALL_EXPONENTS = range(64)
+"""The exponents for which a power of integers is a few products."""
+
+
 @converter("Pow")
 def power(node: OnnxNode) -> SSAValue:
-    """Converts a power. The result has the type of the base; integers are computed in f64."""
+    """
+    Converts a power. The result has the type of the base. Powers of integers are products if their
+    exponent is a small number that is known, and are computed in f64 otherwise.
+    """
     build, base, exponent = node.build, node.input(0), node.input(1)
     target = element(base)
+    number = None if is_float(target) else known_array(exponent)
+    if number is not None and number.size == 1 and float(number.item()) in _SMALL_EXPONENTS:
+        return _product(build, build.broadcast_all(base, exponent)[0], int(number.item()))
     wide = target if is_float(target) else f64
     operands = (build.cast(base, wide), build.cast(exponent, wide))
     return build.cast(build.elementwise(g.PowOp, *operands), target)
+
+
+def _product(build: GraphBuilder, base: SSAValue, exponent: int) -> SSAValue:
+    """Returns a power, by squaring."""
+    if exponent < 2:
+        return base if exponent else build.splat_like(1, base)
+    half = _product(build, base, exponent // 2)
+    square = build.op(g.MulOp, half, half)
+    return build.op(g.MulOp, square, base) if exponent % 2 else square
 
 
 @converter("Mod")

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.padding import FoldOp
 from ....glow_dialects.glow.shape import GatherOp, PadOp
+from ....glow_dialects.integers import u8
 from ....wording import counted
-from ..builder import GraphBuilder, known_array, python_number, rank, shape
+from ..builder import GraphBuilder, element, known_array, python_number, rank, shape
 from ..node import OnnxNode, converter
 from ..problems import Unsupported
 from .windows import window_lists, window_pads
@@ -36,12 +38,21 @@ def pad(node: OnnxNode) -> SSAValue:
     value = None if node.opset < 11 else node.optional(2)
     if value is None:
         number = node.attr("value", 0.0) if node.opset < 11 else 0
-        return build.op(PadOp, inner, low=low, high=high, value=number)
+        return _padded(build, inner, low, high, number)
     if (known := known_array(value)) is None:
         return _surrounded(build, inner, low, high, value)
     if known.size != 1:
         raise ModelError(f"expected one element in input 'constant_value', found {value.type}")
-    return build.op(PadOp, inner, low=low, high=high, value=python_number(known))
+    return _padded(build, inner, low, high, python_number(known))
+
+
+def _padded(
+    build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[int], number: bool | float
+) -> SSAValue:
+    """Returns `x` within elements that are all one number; conditions are padded as bytes."""
+    if element(x) == i1:
+        return build.cast(_padded(build, build.cast(x, u8), low, high, int(number)), i1)
+    return build.op(PadOp, x, low=low, high=high, value=number)
 
 
 def _cut(build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import f64, i1
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.elements import is_float
@@ -30,11 +30,9 @@ from ....glow_dialects.glow.reduction import (
     ReduceSumOp,
 )
 from ....glow_dialects.integers import u8
+from ....semantics.arrays import largest_finite
 from ..builder import GraphBuilder, element, rank, shape
 from ..node import OnnxNode, converter, normal_axes
-
-_LARGEST = 65504.0
-"""The largest finite f16: enough to keep the maximum finite in every float type."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +76,11 @@ def _sum_of_squares(r: Reduction) -> SSAValue:
 
 def _log_sum_exp(r: Reduction) -> SSAValue:
     """
-    Returns shifted by the maximum, so that nothing overflows; the shift itself must be finite.
+    Returns the logarithm of a sum of exponentials, which are shifted by the largest number, so that
+    none overflows. The shift itself is finite.
     """
-    build = r.build
-    shift = build.op(ClipOp, r.to(ReduceMaxOp), min=-_LARGEST, max=_LARGEST)
+    build, largest = r.build, largest_finite(element(r.x))
+    shift = build.op(ClipOp, r.to(ReduceMaxOp), min=-largest, max=largest)
     shifted = build.op(ExpOp, build.elementwise(SubOp, r.x, shift))
     return build.op(AddOp, build.op(LogOp, r.to(ReduceSumOp, shifted)), shift)
 
@@ -98,6 +97,8 @@ _REDUCTIONS: dict[str, Callable[[Reduction], SSAValue]] = {
     "ReduceLogSum": lambda r: r.build.op(LogOp, r.to(ReduceSumOp)),
     "ReduceLogSumExp": _log_sum_exp,
 }
+_OF_FLOATS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
+"""The reductions that compute integers in f64, and round them towards zero."""
 
 
 @converter(*_REDUCTIONS)
@@ -112,7 +113,10 @@ def reduction(node: OnnxNode) -> SSAValue:
         axes = []
     else:
         axes = normal_axes(axes, rank(x)) if axes else list(range(rank(x)))
-    found = _REDUCTIONS[node.proto.op_type](Reduction(node.build, x, axes))
+    kind, stored = node.proto.op_type, element(x)
+    computed = f64 if kind in _OF_FLOATS and not is_float(stored) else stored
+    found = _REDUCTIONS[kind](Reduction(node.build, node.build.cast(x, computed), axes))
+    found = found if computed == stored else node.build.cast(found, stored)
     if node.attr("keepdims"):
         return found
     return node.build.reshape(found, [d for i, d in enumerate(shape(x)) if i not in axes])
