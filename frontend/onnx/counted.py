@@ -34,6 +34,9 @@ def chosen_places(build: GraphBuilder, mask: SSAValue) -> SSAValue:
     how many these are.
     """
     assert mask.type.element_type == i1  # pyright: ignore[reportAttributeAccessIssue]
+    if shape(mask) == (1,):
+        # a counted dimension of size 1 could not be told from others of size 1 after a reshape
+        mask = build.concat([mask, build.splat(False, i1, [1])], 0)
     places = build.op(NonzeroPlacesOp, mask)
     if known_array(places) is not None:
         mask_array = known_array(mask)

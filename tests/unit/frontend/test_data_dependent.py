@@ -109,6 +109,15 @@ def test_one_program_for_all_sizes(name: str, rng: np.random.Generator):
     assert None in model.get_outputs()[0].shape
 
 
+@pytest.mark.parametrize("shape", ["1", "1,1", "1,1,1"])
+def test_places_in_an_input_of_one_element(shape: str):
+    sizes = [int(size) for size in shape.split(",")]
+    text = f"""g (float[{shape}] x) => (int64[{len(sizes)},n] i, float[n] y) {{
+        z = Relu(x) i = NonZero(z) t = Transpose(i) v = GatherND(x, t) y = Exp(v) }}"""
+    calls = [[np.full(sizes, number, np.float32)] for number in (-1, 1)]
+    assert not isinstance(compared(text, calls), CutModel)
+
+
 def test_places_in_an_input_without_elements():
     """A detector that finds nothing goes on with no regions."""
     text = """g (float[n] x) => (int64[1,m] y) {
