@@ -67,8 +67,9 @@ class IndexRange:
         largest ones, then those of `-1 - index`: of all, or for each place along their last
         dimension.
         """
-        for low, high, largest, inverted in zip(self.low, self.high, *extremes, strict=True):
-            smallest = -1 - int(inverted)
+        found = extremes.tolist()  # numbers of numpy take several times as long to compare
+        for low, high, largest, inverted in zip(self.low, self.high, *found, strict=True):
+            smallest = -1 - inverted
             if smallest < low or largest > high:
                 raise IndexRangeError(
                     f"{self.user}: expected {self.what} in {low} to {high}, found "
