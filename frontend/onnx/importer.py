@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 import onnx
-from onnx import GraphProto, TensorProto
+from onnx import GraphProto, TensorProto, ValueInfoProto
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -28,10 +28,11 @@ from ...glow_dialects.operator import text_of, to_attribute
 from ...wording import free_name
 from . import ops  # noqa: F401  (registers the converters)
 from .bodies import erase_dead
-from .builder import Differentiate, GraphBuilder
+from .builder import Differentiate, GraphBuilder, element
 from .checked_values import Counted, Exceeded, Extremes, Indices
 from .computed_indices import computed_ranges
 from .cut import cut
+from .element_types import ELEMENTS
 from .functions import Functions
 from .gradients import with_targets
 from .graph import GraphConverter
@@ -101,7 +102,7 @@ def import_onnx(
     if converter.cuts:
         message = _unsupported_message(list(converter.cuts.values()), graph)
         raise cut(loaded, message, converter.cuts, scope, types, builder.counted)
-    results = [found for o in graph.output for found in _outputs(scope, o.name, loaded.flattened)]
+    results = [found for o in graph.output for found in _outputs(scope, o, loaded.flattened)]
     weights.strings.warn_of(results)
     if external is not None:
         external |= weights.external
@@ -197,10 +198,12 @@ def _shortened(problems: Sequence[str], limit: int = 20) -> Sequence[str]:
     ]
 
 
-def _outputs(scope: Scope, name: str, flattened: bool) -> list[tuple[str, SSAValue]]:
+def _outputs(scope: Scope, declared: ValueInfoProto, flattened: bool) -> list[tuple[str, SSAValue]]:
     """
     Returns an output with its name. Of a sequence, if that is `flattened`, it returns each element.
+    Raises ModelError if it is declared with other elements.
     """
+    name = declared.name
     try:
         value = scope.find(name)
     except KeyError:
@@ -208,6 +211,12 @@ def _outputs(scope: Scope, name: str, flattened: bool) -> list[tuple[str, SSAVal
     if value is None:
         raise ModelError(f"the output {name!r} is defined nowhere")
     if isinstance(value.type, TensorType):
+        wanted = ELEMENTS.get(declared.type.tensor_type.elem_type)
+        if wanted not in (None, element(value)):
+            raise ModelError(
+                f"the output {name!r} is declared to have elements {wanted}, but the "
+                f"network computes {value.type}: correct the declaration, or add a Cast"
+            )
         return [(name, value)]
     if not flattened or not isinstance(value.owner, UnrealizedConversionCastOp):
         raise UnsupportedError(f"the output {name!r} is a sequence, not a tensor")

@@ -7,6 +7,7 @@ import math
 from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute, SSAValue
 
+from ....errors import ModelError
 from ....glow_dialects.elements import (
     compute_type,
     is_minifloat,
@@ -49,12 +50,23 @@ def comparison(node: OnnxNode) -> SSAValue:
 
 @converter(*_LOGICAL)
 def logical(node: OnnxNode) -> SSAValue:
+    _expect_operands(node)
     return node.build.elementwise(_LOGICAL[node.proto.op_type], node.input(0), node.input(1))
 
 
 @converter("Not", "BitwiseNot")
 def complement(node: OnnxNode) -> SSAValue:
+    _expect_operands(node)
     return node.build.op(g.NotOp, node.input(0))
+
+
+def _expect_operands(node: OnnxNode) -> None:
+    """Raises ModelError for a logical operator on integers, or one of bits on conditions."""
+    bits = node.proto.op_type.startswith("Bitwise")
+    for i, value in enumerate(node.inputs):
+        if value is not None and (element(value) == i1) == bits:
+            wanted = "integers" if bits else "conditions"
+            raise ModelError(f"expected {wanted} in input {i}, found {value.type}")
 
 
 @converter("Where")

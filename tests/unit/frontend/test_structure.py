@@ -72,6 +72,27 @@ def test_initializer_that_is_also_an_input_is_a_constant(x: np.ndarray) -> None:
     np.testing.assert_array_equal(run(made, x)["y"], x + 1)
 
 
+def test_output_with_other_elements_than_declared() -> None:
+    made = model([node("Relu", ["x"], ["y"])], [X], [value("y", None, TensorProto.INT32)])
+    with pytest.raises(ModelError, match=r"'y' is declared to have elements i32, .*2x3xf32>"):
+        import_onnx(made)
+
+
+@pytest.mark.parametrize(
+    ("operator", "code", "message"),
+    [
+        ("Not", TensorProto.INT32, "Not .*expected conditions in input 0, found tensor<2x3xi32>"),
+        ("And", TensorProto.UINT8, "And .*expected conditions in input 0, found tensor<2x3xui8>"),
+        ("BitwiseOr", TensorProto.BOOL, "BitwiseOr .*expected integers in input 0"),
+    ],
+)
+def test_logic_of_other_elements(operator: str, code: int, message: str) -> None:
+    names = ["x"] if operator == "Not" else ["x", "x"]
+    made = model([node(operator, names, ["y"])], [value("x", [2, 3], code)], ["y"], opset=18)
+    with pytest.raises(ModelError, match=message):
+        import_onnx(made)
+
+
 def test_unused_input_stays() -> None:
     made = model([node("Relu", ["x"], ["y"])], [X, value("unused", [7])], ["y"])
     assert names(made)[0] == ["x", "unused"]
