@@ -218,7 +218,7 @@ class _Functions:
 @dataclass(frozen=True)
 class ExpandMathPass(ModulePass):
     """
-    Replace exp, exp2, log, tanh, erf, sin, cos and powf on f32, scalar or vector, by private
+    Replaces exp, exp2, log, tanh, erf, sin, cos and powf on f32, scalar or vector, by private
     functions of arithmetic.
 
     ```mlir

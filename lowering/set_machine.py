@@ -22,7 +22,7 @@ from .target import find_target
 
 @dataclass(frozen=True)
 class SetMachinePass(ModulePass):
-    """Say what processor the module is for: one that LLVM knows by name, or given facts."""
+    """Says what processor the module is for: one that LLVM knows by name, or given facts."""
 
     name = "glow-set-machine"
 

@@ -127,7 +127,7 @@ def _expect_known(keep: tuple[str, ...], main: func.FuncOp, names: Mapping[SSAVa
 
 @dataclass(frozen=True)
 class QuantizePass(Quantization, ModulePass):
-    """Quantize a graph by a profile: float operators between dequantize and quantize."""
+    """Quantizes a graph by a profile: float operators between dequantize and quantize."""
 
     name = "glow-quantize"
     level = GRAPH

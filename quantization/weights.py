@@ -196,7 +196,7 @@ def _product(
 
 @dataclass(frozen=True)
 class QuantizeWeightsPass(WeightQuantization, ModulePass):
-    """Store constant matrices of products as numbers of 8 or 4 bits in groups."""
+    """Stores constant matrices of products as numbers of 8 or 4 bits in groups."""
 
     name = "glow-quantize-weights"
     level = GRAPH

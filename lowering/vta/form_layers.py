@@ -30,7 +30,7 @@ from .scratch import place_scratch
 @dataclass(frozen=True)
 class FormVtaLayersPass(VtaConfig, ModulePass):
     """
-    Make layers for VTA of instructions on buffers, and place their tensors. The options are the
+    Makes layers for VTA of instructions on buffers, and places their tensors. The options are the
     sizes of the machine.
     """
 

@@ -30,7 +30,7 @@ _TABLE = "micro-ops"
 @dataclass(frozen=True)
 class LowerToVtaPass(ModulePass):
     """
-    Make a program for VTA of layers. Layers without tiles get those that `glow-tile-vta-layers`
+    Makes a program for VTA of layers. Layers without tiles get those that `glow-tile-vta-layers`
     chooses by default.
     """
 

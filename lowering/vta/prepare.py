@@ -76,7 +76,7 @@ def convolution_of_sum(node: ReduceSumOp, build: Build) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class PrepareForVtaPass(ModulePass):
-    """Leave floats at the borders of a graph to the host, and make convolutions of sums."""
+    """Leaves floats at the borders of a graph to the host, and makes convolutions of sums."""
 
     name = "glow-prepare-for-vta"
     level = GRAPH

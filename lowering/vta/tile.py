@@ -25,7 +25,7 @@ from .tiling import choose_pooling, choose_tiles
 
 @dataclass(frozen=True)
 class TileVtaLayersPass(VtaTiming, ModulePass):
-    """Choose the tiles of the layers of a program for VTA. The options are how fast it is."""
+    """Chooses the tiles of the layers of a program for VTA. The options are how fast it is."""
 
     name = "glow-tile-vta-layers"
     level = VTA_LAYERS

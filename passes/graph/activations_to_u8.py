@@ -114,7 +114,7 @@ def put_before(node: Node, build: Build) -> None:
 
 @dataclass(frozen=True)
 class ActivationsToU8Pass(ModulePass):
-    """Store activations as u8 that are stored as i8."""
+    """Stores activations as u8 that are stored as i8."""
 
     name = "glow-activations-to-u8"
     level = GRAPH

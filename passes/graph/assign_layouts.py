@@ -76,7 +76,7 @@ def _packed_before(layouts: Layouts, op: Operation) -> Plain | None:
 
 @dataclass(frozen=True)
 class AssignLayoutsPass(ModulePass):
-    """Give convolutions and their surroundings a layout with blocks of channels."""
+    """Gives convolutions and their surroundings a layout with blocks of channels."""
 
     name = "glow-assign-layouts"
     level = GRAPH

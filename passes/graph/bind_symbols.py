@@ -128,7 +128,7 @@ def _bound(t: Attribute, sizes: Mapping[str, int]) -> Attribute:
 
 @dataclass(frozen=True)
 class BindSymbolsPass(ModulePass):
-    """Give symbols their sizes."""
+    """Gives symbols their sizes."""
 
     name = "glow-bind-symbols"
     level = GRAPH

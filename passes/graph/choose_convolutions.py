@@ -194,7 +194,7 @@ def rewrite_bytes(node: DotConvolutionOp, tile: int) -> None:
 
 @dataclass(frozen=True)
 class ChooseConvolutionsPass(ModulePass):
-    """Choose the algorithm of convolutions."""
+    """Chooses the algorithm of convolutions."""
 
     name = "glow-choose-convolutions"
     level = GRAPH

@@ -58,7 +58,7 @@ _LISTED = 10
 
 @dataclass(frozen=True)
 class ConvertToPass(ModulePass):
-    """Compute nodes of f32 in 16-bit floats where the backend supports that."""
+    """Computes nodes of f32 in 16-bit floats where the backend supports that."""
 
     name = "glow-convert-to"
     level = GRAPH

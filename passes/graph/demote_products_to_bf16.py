@@ -152,7 +152,7 @@ class _Rules:
 
 @dataclass(frozen=True)
 class DemoteProductsToBf16Pass(ModulePass):
-    """Round the operands of convolutions and matrix products to bf16."""
+    """Rounds the operands of convolutions and matrix products to bf16."""
 
     name = "glow-demote-products-to-bf16"
     level = GRAPH

@@ -206,7 +206,7 @@ def add_tangents(graph: Graph, parameters: Sequence[Parameter]) -> None:
 
 @dataclass(frozen=True)
 class DifferentiatePass(ModulePass):
-    """Add gradients of a result, or directional derivatives, to graphs."""
+    """Adds gradients of a result, or directional derivatives, to graphs."""
 
     name = "glow-differentiate"
     level = GRAPH

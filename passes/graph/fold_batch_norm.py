@@ -269,7 +269,7 @@ def fold_at(node: Node, chains: Chains) -> None:
 
 @dataclass(frozen=True)
 class FoldBatchNormPass(ModulePass):
-    """Fold maps of channels into the weights before them, and combine the others."""
+    """Folds maps of channels into the weights before them, and combines the others."""
 
     name = "glow-fold-batch-norm"
     level = GRAPH

@@ -287,7 +287,7 @@ def is_foldable(node: Node) -> bool:
 
 @dataclass(frozen=True)
 class FoldConstantsPass(ModulePass):
-    """Replace nodes whose operands are all constant by constants."""
+    """Replaces nodes whose operands are all constant by constants."""
 
     name = "glow-fold-constants"
     level = GRAPH

@@ -207,7 +207,7 @@ def attention(node: MatMulOp, build: Build) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class FuseAttentionPass(ModulePass):
-    """Make one node of attention."""
+    """Makes one node of attention."""
 
     name = "glow-fuse-attention"
     level = GRAPH

@@ -347,7 +347,7 @@ def _by_channel(value: SSAValue, build: Build) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class FuseOperatorsPass(ModulePass):
-    """Make one node of operators that frontends have decomposed."""
+    """Makes one node of operators that frontends have decomposed."""
 
     name = "glow-fuse-operators"
     level = GRAPH

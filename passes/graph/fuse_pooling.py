@@ -56,7 +56,7 @@ def _window(node: BlockedMaxPoolOp) -> int | None:
 
 
 class FusePoolingPass(ModulePass):
-    """Let Winograd convolutions write the maxima of max pooling."""
+    """Lets Winograd convolutions write the maxima of max pooling."""
 
     name = "glow-fuse-pooling"
     level = GRAPH

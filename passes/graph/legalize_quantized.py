@@ -34,7 +34,7 @@ from .rewriting import apply_rules, tensor_nodes
 
 @dataclass(frozen=True)
 class LegalizeQuantizedPass(ModulePass):
-    """Compute on stored numbers between dequantization and quantization."""
+    """Computes on stored numbers between dequantization and quantization."""
 
     name = "glow-legalize-quantized"
     level = GRAPH

@@ -133,7 +133,7 @@ def _operators(names: Sequence[str]) -> frozenset[type[Node]]:
 
 @dataclass(frozen=True)
 class LowerNodesPass(ModulePass):
-    """Decompose the nodes that the backend does not implement on the machine of the module."""
+    """Decomposes the nodes that the backend does not implement on the machine of the module."""
 
     name = "glow-lower-nodes"
     level = GRAPH

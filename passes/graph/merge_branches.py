@@ -242,7 +242,7 @@ def _places(window: Window, whole: Window) -> tuple[slice, ...]:
 
 
 class MergeBranchesPass(ModulePass):
-    """Make one convolution of a sum of convolutions of the same input."""
+    """Makes one convolution of a sum of convolutions of the same input."""
 
     name = "glow-merge-branches"
     level = GRAPH

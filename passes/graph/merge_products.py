@@ -349,7 +349,7 @@ def _most_rows(module: ModuleOp) -> int:
 
 @dataclass(frozen=True)
 class MergeProductsPass(ModulePass):
-    """Make one matrix product of several with a common left operand, where that pays."""
+    """Makes one matrix product of several with a common left operand, where that pays."""
 
     name = "glow-merge-products"
     level = GRAPH

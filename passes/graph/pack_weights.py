@@ -319,7 +319,7 @@ def reshape_of_product(node: ReshapeOp, build: Build) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class PackWeightsPass(ModulePass):
-    """Pack the constant matrices of products, and those of products in loops."""
+    """Packs the constant matrices of products, and those of products in loops."""
 
     name = "glow-pack-weights"
     level = GRAPH

@@ -34,7 +34,7 @@ from .shapes import SHAPES
 
 @dataclass(frozen=True)
 class SimplifyShapesPass(ModulePass):
-    """Merge, cancel and move nodes that only move data."""
+    """Merges, cancels and moves nodes that only move data."""
 
     name = "glow-simplify-shapes"
     level = GRAPH

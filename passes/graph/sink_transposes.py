@@ -197,7 +197,7 @@ def transpose_of_ones(node: TransposeOp, build: Build) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class SinkTransposesPass(ModulePass):
-    """Move transposes towards the results, and merge or cancel those that meet."""
+    """Moves transposes towards the results, and merges or cancels those that meet."""
 
     name = "glow-sink-transposes"
     level = GRAPH

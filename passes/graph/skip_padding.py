@@ -199,7 +199,7 @@ def _joined(
 
 @dataclass(frozen=True)
 class SkipPaddingPass(ModulePass):
-    """Leave out products of convolutions that multiply padding, where that pays."""
+    """Leaves out products of convolutions that multiply padding, where that pays."""
 
     name = "glow-skip-padding"
     level = GRAPH

@@ -77,7 +77,7 @@ def _window(call: Call, dimensions: set[int]) -> dict[str, Sequence[int]]:
 
 
 class SplitPoolingPass(ModulePass):
-    """Compute large windows of pools along one dimension after the other, where that pays."""
+    """Computes large windows of pools along one dimension after the other, where that pays."""
 
     name = "glow-split-pooling"
     level = GRAPH

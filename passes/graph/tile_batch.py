@@ -181,7 +181,7 @@ def _join(block: Block, moved: Sequence[Node], parts: dict[SSAValue, list[SSAVal
 
 @dataclass(frozen=True)
 class TileBatchPass(ModulePass):
-    """Compute the first nodes of graphs for a few images of a batch at a time, where that pays."""
+    """Computes the first nodes of graphs for a few images of a batch at a time, where that pays."""
 
     name = "glow-tile-batch"
     level = GRAPH

@@ -119,7 +119,7 @@ def repays(
 
 
 class UseLookupTablesPass(ModulePass):
-    """Look up the results of functions of one byte in tables."""
+    """Looks up the results of functions of one byte in tables."""
 
     name = "glow-use-lookup-tables"
     level = GRAPH

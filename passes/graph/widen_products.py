@@ -46,7 +46,7 @@ from .rewriting import (
 
 @dataclass(frozen=True)
 class WidenProductsPass(ModulePass):
-    """Compute convolutions and matrix products of 16-bit floats in f32."""
+    """Computes convolutions and matrix products of 16-bit floats in f32."""
 
     name = "glow-widen-products"
     level = GRAPH
