@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from glow.benchmarks.failures import last_line
 from glow.benchmarks.measurements import DIRECT, OURS, Case, Measurement
 
 HERE = Path(__file__).resolve().parent
@@ -129,7 +130,7 @@ def _prepare(network: str, batch: int, feed: Path, settings: Settings) -> str:
     command = [HERE / "cases.py", network, settings.models, feed, "--batch", batch]
     done = _python(command, settings.timeout, os.environ)
     if done.returncode:
-        raise RuntimeError(f"{network}, batch {batch}: {_last_line(done)}")
+        raise RuntimeError(f"{network}, batch {batch}: {last_line(done)}")
     return done.stdout.splitlines()[-1]
 
 
@@ -155,7 +156,7 @@ def _run_worker(
         result.error = f"took more than {settings.timeout:g} s"
         return
     if done.returncode:
-        result.error = _last_line(done)
+        result.error = last_line(done)
         return
     found = json.loads(done.stdout.splitlines()[-1])
     result.times += found.pop("times")
@@ -175,8 +176,3 @@ def _python(
         text=True,
         timeout=timeout,
     )
-
-
-def _last_line(done: subprocess.CompletedProcess[str]) -> str:
-    lines = done.stderr.strip().splitlines()
-    return lines[-1] if lines else f"exit code {done.returncode}"

@@ -25,6 +25,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from glow.benchmarks.failures import in_one_line, last_line
+from glow.errors import GlowError
 from rich.console import Console
 from rich.table import Table
 
@@ -60,9 +62,12 @@ TOTALS = ("compile", "first result", "CPU time", "peak MB")
 
 
 def started(model: Path, cache: str) -> Times:
-    """Returns the seconds of each step in a fresh process."""
+    """Returns the seconds of each step in a fresh process. Raises GlowError if it fails."""
     command = [sys.executable, "-c", _WORKER, str(model), cache]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise GlowError(last_line(done))
+    return json.loads(done.stdout)
 
 
 def measure(model: Path, rounds: int) -> dict[str, Times]:
@@ -99,7 +104,10 @@ def _number(value: float | None, step: str) -> str:
 
 def profile(model: Path, count: int) -> None:
     """Prints the functions that take most time."""
-    subprocess.run([sys.executable, "-c", _PROFILE, str(model), str(count)], check=True)
+    command = [sys.executable, "-c", _PROFILE, str(model), str(count)]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise GlowError(last_line(done))
 
 
 def model_file(name: str, folder: str) -> Path:
@@ -119,7 +127,7 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", metavar="FILE", help="write the numbers")
     parsed = parser.parse_args(args)
     results: dict[str, dict[str, Times]] = {}
-    with tempfile.TemporaryDirectory() as folder:
+    with in_one_line(), tempfile.TemporaryDirectory() as folder:
         for name in parsed.networks:
             model = model_file(name, folder)
             if parsed.profile is not None:

@@ -34,6 +34,7 @@ from ..compiler import compile
 from ..errors import GlowError
 from ..models.cached_model import CachedModel
 from .exports.llama_100m import LLAMA_100M
+from .failures import in_one_line
 
 TURN = 16
 """The number of calls of one runtime before those of another one."""
@@ -196,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     # writers of models tell each node
     logging.disable(logging.INFO)
-    with TemporaryDirectory() as folder:
+    with in_one_line(), TemporaryDirectory() as folder:
         runtimes, worst = measure(options, Path(folder))
     own = runtimes[0].typical
     for runtime in runtimes:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 
 import glow
 import numpy as np
+from glow.benchmarks.failures import in_one_line
 from rich.console import Console
 from rich.table import Table
 
@@ -68,7 +69,8 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parser().parse_args(arguments)
     requests, most = options.requests, options.in_flight
-    model = glow.compile(options.network)
+    with in_one_line():
+        model = glow.compile(options.network)
     rng = np.random.default_rng(0)
     inputs = [rng.standard_normal(i.shape).astype(i.dtype) for i in model.get_inputs()]
     with glow.HostManager("cpu", max_active=most) as host:

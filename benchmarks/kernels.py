@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 import glow
 import numpy as np
+from glow.benchmarks.failures import in_one_line
 from glow.glow_dialects.glow.base import Node
 from glow.glow_dialects.operator import element_of, shape_of
 from glow.glow_dialects.work import products_of
@@ -199,7 +200,8 @@ def main() -> None:
     options = {n: v for n in ("target_cpu", "target_features") if (v := getattr(parsed, n))}
     for network in parsed.networks:
         print(network)
-        measure(network, parsed.repeat, parsed.only, options)
+        with in_one_line():
+            measure(network, parsed.repeat, parsed.only, options)
 
 
 if __name__ == "__main__":

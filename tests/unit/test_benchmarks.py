@@ -167,8 +167,27 @@ def test_comparison_reports_failures(tmp_path: Path, start: Callable[..., Finish
 def test_comparison_names_the_networks_there_are(start: Callable[..., Finished]) -> None:
     found = start("glow.benchmarks.run", "resnet", "--runtimes", "glow")
     assert found.code == 1
-    assert "resnet50" in found.err
+    assert "error: resnet, batch 1: expected an .onnx file or one of alexnet" in found.err
     assert "found 'resnet'" in found.err
+
+
+@pytest.mark.parametrize(
+    ("program", "network", "message"),
+    [
+        ("host", "no.onnx", "no.onnx: cannot be read"),
+        ("decoding", "no.onnx", "no.onnx: No such file"),
+        ("compile_time", "no.onnx", "no.onnx: cannot be read"),
+        ("compile_time", "resnet", "expected an .onnx file or one of alexnet"),
+        ("kernels", "no.onnx", "no.onnx: cannot be read"),
+        ("kernels", "resnet", "expected an .onnx file or one of alexnet"),
+    ],
+)
+def test_errors(program: str, network: str, message: str, start: Callable[..., Finished]) -> None:
+    found = start(f"glow.benchmarks.{program}", network)
+    assert found.code == 1
+    assert found.err.startswith("error: ")
+    assert found.err.count("\n") == 1
+    assert message in found.err
 
 
 def test_comparison_reports_differences_and_errors() -> None:

@@ -42,6 +42,23 @@ def test_network_in_a_c_program(tmp_path: Path, rng: np.random.Generator) -> Non
     np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.onnx"], "nowhere.onnx: cannot be read"),
+        ([str(DIGITS), "--target-cpu", "foo"], "LLVM knows no CPU 'foo'"),
+    ],
+)
+def test_errors_of_the_example(arguments: list[str], message: str, tmp_path: Path) -> None:
+    model, *rest = arguments
+    command = [sys.executable, EXAMPLES / "c_program" / "build.py", model, tmp_path, *rest]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+
+
 def test_the_header_of_a_bundle(tmp_path: Path) -> None:
     """Names cannot end its comments, sizes are in bytes, and an older bundle leaves nothing."""
     backend = CpuBackend(cache=False, threads=2)
