@@ -293,7 +293,10 @@ def find_backend(name: str, cache: object = True, **options: object) -> Backend:
     if unknown and (owners := option_owners(unknown)):
         if wrong := [option for option in unknown if option in given]:
             others = " or ".join(owners)
-            raise GlowError(f"{', '.join(wrong)}: options of the backend {others}, found {name!r}")
+            verb = "is an option" if len(wrong) == 1 else "are options"
+            raise GlowError(
+                f"{', '.join(wrong)} {verb} of the backend {others}; the backend is {name}"
+            )
     else:
         found.expect_options(options)
     return found(cache=cache, **given)

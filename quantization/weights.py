@@ -126,7 +126,8 @@ def quantize_weights(module: ModuleOp, options: WeightQuantization | None = None
         replace_node(node, build.ops, product)
     if not report.errors:
         why = "; ".join(f"{n} stays float: {w}" for n, w in report.kept.items())
-        raise QuantizationError(f"no weights are quantized: {why or 'there are no products'}")
+        why = why or "there are no matrix products with constant weights"
+        raise QuantizationError(f"no weights are quantized: {why}")
     return report
 
 

@@ -89,7 +89,11 @@ class CpuOptions:
     and a zero point for each group of numbers of a column; see `glow.quantization.weights`. Of
     products with few rows, inputs are rounded to 8 bits (`u4`) or 16 bits (`u8`).
     """
-    group: int = option(64, "how many weights have one scale; default: 64", metavar="N")
+    group: int = option(
+        64,
+        "how many weights have one scale, a multiple of 8 (of 4 for u8); default: 64",
+        metavar="N",
+    )
     """The number of neighbours in a column that have one scale and zero point, with `weights`."""
     memory_budget: str | int | None = option(
         None,

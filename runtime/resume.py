@@ -58,7 +58,7 @@ def remaining_stages(module: ModuleOp, backend: Backend) -> tuple[Sequence[str],
     if main is None:
         raise GlowError(
             f"the module is at the stage {stage} and has no function @main any more: start from a "
-            "file of an earlier stage, which has weights"
+            "file of the stage allocated, or of one before it, which have weights"
         )
     names = [s.name for s in stages]
     if made_by != backend.name:

@@ -85,6 +85,22 @@ def count(text: str) -> int:
     return int(text)
 
 
+def whole(text: str) -> int:
+    """Returns an integer."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number, found {text!r}") from None
+
+
+def number(text: str) -> float:
+    """Returns a float."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, found {text!r}") from None
+
+
 def add_cpu_options(group: Any, *names: str) -> None:
     """Flags for fields of `CpuOptions`. What is not given is None, or False for a switch."""
     about = {field.name: field for field in fields(CpuOptions)}
@@ -152,8 +168,12 @@ _NAMES = "calibration", "schema", "activations", "weight_calibration", "weight_s
 _LISTS = "keep_float", "storages"
 
 
-def add_quantization_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the flags for the fields of `quantization.Quantization`, in a group of a parser."""
+def add_quantization_arguments(parser: argparse.ArgumentParser, few_bits: bool = False) -> None:
+    """
+    Adds the flags for the fields of `quantization.Quantization`, in a group of a parser. With
+    `few_bits`, `--weights` also means matrix products that compute in float, and there is
+    `--group`.
+    """
     group = parser.add_argument_group(
         "quantization", "Values that are not given are those of the choices, or min-max and i8."
     )
@@ -163,7 +183,8 @@ def add_quantization_arguments(parser: argparse.ArgumentParser) -> None:
         "activations": "how they are stored: i8, u8, i16, ...",
         "weight_calibration": "as --calibration, of weights",
         "weight_schema": "as --schema, of weights",
-        "weights": "how they are stored: i8, i4, ...; without --quantize: u4 or u8, of products",
+        "weights": "how they are stored: i8, i4, ..."
+        + "; without --quantize: u4 or u8, of matrix products" * few_bits,
         "keep_float": "values, or operators such as softmax, to compute in float; may repeat",
         "storages": "how what single products read is stored; may repeat",
     }
@@ -172,8 +193,9 @@ def add_quantization_arguments(parser: argparse.ArgumentParser) -> None:
         metavar = metavars.get(name, "NAME")
         action = "append" if name in _LISTS else "store"
         group.add_argument(f"--{name.replace('_', '-')}", action=action, metavar=metavar, help=text)
-    add_cpu_options(group, "group")
-    group.add_argument("--percentile", type=float, metavar="P", help="of --calibration percentile")
+    if few_bits:
+        add_cpu_options(group, "group")
+    group.add_argument("--percentile", type=number, metavar="P", help="of --calibration percentile")
     group.add_argument("--bias", choices=("i32", "i8", "float"))
     group.add_argument("--embeddings", choices=("float", "u8", "u4"), help="tables of rows")
     group.add_argument(

@@ -66,6 +66,7 @@ class GlowOptMain(xDSLOptMain):
             self.args.input_file = None  # standard input
         if self.args.output_file == "-":
             self.args.output_file = None  # standard output
+        self._expect_directories()
 
     # available passes and dialects
 
@@ -179,6 +180,11 @@ class GlowOptMain(xDSLOptMain):
     def run(self) -> None:
         with unchecked_attributes() if self.args.disable_verify else nullcontext():
             self._run()
+
+    def _expect_directories(self) -> None:
+        for name in (self.args.output_file, self.args.weights_out, self.args.dump_dag):
+            if name is not None and not os.path.isdir(os.path.dirname(os.path.abspath(name))):
+                raise ToolError(f"{name}: error: its directory does not exist")
 
     def _run(self) -> None:
         if self.args.output_file is None:

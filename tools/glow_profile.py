@@ -19,6 +19,7 @@ from .arguments import (
     add_image_arguments,
     add_model_arguments,
     count,
+    number,
     run_tool,
 )
 
@@ -40,7 +41,8 @@ def _arguments() -> argparse.ArgumentParser:
         "--data",
         metavar="DIR|FILE",
         help="images, .npy or .npz files: a directory of them, or one; arrays have samples along "
-        "their first dimension, .npz files an array for each input by name",
+        "their first dimension, .npz files an array for each input by name (any name if there is "
+        "one input)",
     )
     group.add_argument("--limit", type=count, metavar="N", help="use the first N samples only")
     add_image_arguments(group)
@@ -80,7 +82,7 @@ def _output_arguments(parser: argparse.ArgumentParser) -> None:
         help="whose range the pictures show: min-max (default), percentile, entropy or mse",
     )
     group.add_argument(
-        "--percentile", type=float, default=99.99, metavar="P", help="default: 99.99"
+        "--percentile", type=number, default=99.99, metavar="P", help="default: 99.99"
     )
     group.add_argument(
         "--schema",

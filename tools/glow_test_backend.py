@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import GlowError
 from ..wording import counted
+from .arguments import count, whole
 
 if TYPE_CHECKING:
     from ..interface.backend import Backend
@@ -51,11 +52,11 @@ def _arguments() -> argparse.ArgumentParser:
         "compare with the interpreter. The exit code is 1 if one fails.",
     )
     parser.add_argument("backend", help="the name of an installed backend")
-    parser.add_argument("--seed", type=int, help="of random data; default: another one each time")
+    parser.add_argument("--seed", type=whole, help="of random data; default: another one each time")
     parser.add_argument(
         "--filter", default="", metavar="TEXT", help="only operators whose name contains this"
     )
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--threads", type=count, default=1, metavar="N", help="default: 1")
     parser.add_argument("--list", action="store_true", help="print the claims and run nothing")
     return parser
 
@@ -155,6 +156,7 @@ def main(args: Sequence[str] | None = None) -> int:
             raise GlowError(f"{backend.name} claims no operator that contains {options.filter!r}")
         if options.list:
             list_claims(backend, options.filter)
+            sys.stdout.flush()
             return 0
         seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
         return 1 if run(backend, seed, options.filter) else 0
@@ -163,6 +165,10 @@ def main(args: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # the reader of a pipe has seen enough
+        sys.stderr.close()
+        return 0
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from .arguments import (
     add_model_arguments,
     add_quantization_arguments,
     count,
+    number,
     run_tool,
 )
 
@@ -49,7 +50,7 @@ def _arguments() -> argparse.ArgumentParser:
     add_image_arguments(group)
     group = parser.add_argument_group("goal")
     group.add_argument(
-        "--max-loss", type=float, required=True, metavar="L", help="the largest loss to accept"
+        "--max-loss", type=number, required=True, metavar="L", help="the largest loss to accept"
     )
     group.add_argument(
         "--metric",
@@ -67,7 +68,7 @@ def _arguments() -> argparse.ArgumentParser:
         help="what is cheap: the backend's estimate (default), or the median of runs",
     )
     group.add_argument(
-        "--time", type=float, default=600.0, metavar="SECONDS", help="stop then; default: 600"
+        "--time", type=number, default=600.0, metavar="SECONDS", help="stop then; default: 600"
     )
     group = parser.add_argument_group("running")
     group.add_argument("--backend", default="cpu", help="default: cpu")

@@ -171,7 +171,7 @@ def _input(parser: argparse.ArgumentParser, frontends: Sequence[str]) -> list[ar
             "-f",
             "--frontend",
             choices=list(frontends),
-            help="what the input is, if its name does not end so",
+            help="the kind of input, if the ending of the file's name does not say it",
         ),
         group.add_argument(
             "--define-symbol",

@@ -33,8 +33,14 @@ def make_passes(text: str, passes: Passes) -> list[ModulePass]:
     except ArgSpecParseError as e:
         detail = [line.strip() for line in str(e).splitlines() if line.strip()]
         message = f"error: cannot read pass options: {detail[-1]} in {detail[2]!r}"
-        raise ToolError(message) from None
+        raise ToolError(message + _advice(detail[-1])) from None
     return [_make(spec, passes) for spec in specs]
+
+
+def _advice(problem: str) -> str:
+    if not problem.startswith("Unknown token"):
+        return ""
+    return """; a value with a dot or a slash needs quotes: 'profile="profile.json"'"""
 
 
 def _make(spec: ArgSpec, passes: Passes) -> ModulePass:
@@ -56,16 +62,29 @@ def _make(spec: ArgSpec, passes: Passes) -> ModulePass:
         raise ToolError(f"error: {name}: {problem}") from None
 
 
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "tuple[int, ...]": "whole numbers with commas between them",
+}
+"""Descriptions of the types of options."""
+
+
 def _wrong_value(pass_class: type[ModulePass], spec: ArgSpec) -> str | None:
     """Returns the option whose value has the wrong type, if that is the error."""
-    types = {o.name: o.expected_type.strip("'") for o in get_pass_option_infos(pass_class)}
+    types = {
+        o.name: o.expected_type.strip("'").removesuffix(" | None")
+        for o in get_pass_option_infos(pass_class)
+    }
     for option, values in spec.parameters.items():
         try:
             pass_class.from_spec(ArgSpec(pass_class.name, {option: values}))
         except ValueError as e:
             if str(e).startswith(("Incompatible types", "Argument must")):
                 found = ",".join(str(v) for v in values) or "nothing"
-                return f"expected {option} to be {types[option.replace('-', '_')]}, found {found}"
+                kind = types[option.replace("-", "_")]
+                return f"expected {option} to be {_KINDS.get(kind, kind)}, found {found}"
     return None
 
 

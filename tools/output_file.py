@@ -9,8 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import GlowError
+
 if TYPE_CHECKING:
     import numpy as np
+
+
+def expect_directory(name: str | Path) -> None:
+    """Raises GlowError if the directory of a file that shall be written does not exist."""
+    if not Path(name).absolute().parent.is_dir():
+        raise GlowError(f"{name}: its directory does not exist")
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from ..quantization.pictures import draw_profile
 from ..wording import counted
 from .datasets import open_dataset
 from .inputs import Preprocessing
+from .output_file import expect_directory
 
 LISTED = 10
 """The number of values with NaN or infinity that are named."""
@@ -31,8 +32,8 @@ def _expect_sense(args: argparse.Namespace) -> None:
     if args.output is None and args.pictures is None:
         raise QuantizationError("expected -o FILE.json to write the profile, or --pictures DIR")
     # an error of the output is reported before a long run
-    if args.output is not None and not Path(args.output).absolute().parent.is_dir():
-        raise QuantizationError(f"{args.output}: its directory does not exist")
+    if args.output is not None:
+        expect_directory(args.output)
     if args.pictures is not None:
         one = Histogram.of(np.zeros(1))
         calibrate(one, args.calibration, args.schema, args.storage, args.percentile)

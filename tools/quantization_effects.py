@@ -11,7 +11,6 @@ import ml_dtypes
 from rich.text import Text
 
 from ..context import make_context
-from ..errors import QuantizationError
 from ..quantization import Comparison, Profile, name_values, optimized_graph, quantize
 from ..quantization.conversions import conversion_lines, remaining_conversions
 from ..quantization.observed import ObservedGraph
@@ -59,7 +58,7 @@ def show_changes(choices: Quantization, model: CompiledModel, console: Console) 
 def compare_with_float(
     args: argparse.Namespace,
     model: CompiledModel,
-    pipeline: str | None,
+    pipeline: str,
     batches: Iterable[Mapping[str, np.ndarray]],
     random: bool,
     console: Console,
@@ -67,10 +66,8 @@ def compare_with_float(
     """
     Prints how far each value is from that of the network in floats, worst first, and the same of
     the outputs of `model`; and, if inputs are `random`, that this says little. The passes
-    `pipeline` change the numbers; without any, QuantizationError is raised.
+    `pipeline` change the numbers.
     """
-    if pipeline is None:
-        raise QuantizationError("--compare float: expected --quantize or --convert-to, too")
     graph = optimized_graph(args.model, dict(args.define_symbol), args.max_elements)
     name_values(graph)
     changed = graph.clone()

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ..errors import GlowError, InputError
+from ..errors import InputError
 from .arguments import quantization_choices
 from .datasets import open_dataset
 from .inputs import preprocessing_of
@@ -59,8 +59,6 @@ def show_report(args: argparse.Namespace, model: CompiledModel, console: Console
     choices = quantization_choices(args)
     if choices is None and args.weights is None:
         return
-    if "quantized" not in model.stages:
-        raise GlowError(f"the backend {model.backend.name} does not quantize: use --backend cpu")
     if choices is None:
         # most runs quantize nothing
         from ..quantization.weights import weight_lines

@@ -12,6 +12,8 @@ from .arguments import (
     add_model_arguments,
     add_quantization_arguments,
     count,
+    number,
+    whole,
 )
 
 
@@ -30,7 +32,7 @@ def run_parser() -> argparse.ArgumentParser:
     _compilation_arguments(parser)
     _running_arguments(parser)
     _output_arguments(parser)
-    add_quantization_arguments(parser)
+    add_quantization_arguments(parser, few_bits=True)
     vta_arguments.add_arguments(parser)
     return parser
 
@@ -44,7 +46,7 @@ def _input_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]FILE",
         help="a .npy, .npz or .pb file or an image; may repeat; inputs not given are random",
     )
-    group.add_argument("--seed", type=int, default=0, help="of random inputs; default 0")
+    group.add_argument("--seed", type=whole, default=0, help="of random inputs; default 0")
     group.add_argument(
         "--data",
         metavar="DIR|FILE",
@@ -123,7 +125,7 @@ def _running_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--tolerance",
-        type=float,
+        type=number,
         help="largest difference relative to the largest value; default 1e-4, 16-bit floats 1e-2",
     )
 

@@ -30,6 +30,7 @@ from .report import (
     time_table,
     top_table,
 )
+from .run_checks import ONNXRUNTIME, check_model, check_options
 from .sizes import specialized
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..models.compiled_model import CompiledModel
-
-
-ONNXRUNTIME = "onnxruntime"
 
 
 def _labels(path: str | None) -> list[str]:
@@ -167,9 +165,11 @@ def _show_outputs(
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Runs the command of the arguments, and returns the exit code."""
+    check_options(args)
     warn_before_run(args)
     labels = _labels(args.labels)
     model = _compiled(args)
+    check_model(args, model)
     times = model.times
     if args.dump_stages is not None:
         written = model.dump_stages(args.dump_stages)
@@ -193,10 +193,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.compare == quantized_runs.FLOAT:
         batches = quantized_runs.batches_of(args, model, feed)
         random = args.data is None and "random" in origins.values()
+        pipeline = quantized_runs.pipeline_of(args)
+        assert pipeline is not None, "there are options that change numbers"
         # only this comparison computes a second network value by value
         from .quantization_effects import compare_with_float
 
-        compare_with_float(args, model, quantized_runs.pipeline_of(args), batches, random, console)
+        compare_with_float(args, model, pipeline, batches, random, console)
     elif args.compare is not None:
         return 0 if _compare(args, feed, outputs, console) else 1
     return 0

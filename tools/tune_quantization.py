@@ -23,6 +23,7 @@ from .arguments import (
 )
 from .datasets import open_dataset
 from .inputs import Preprocessing
+from .output_file import expect_directory
 from .report import seconds, signal_to_noise
 from .tables import DataTable
 
@@ -110,8 +111,11 @@ def loss_table(tuning: Tuning) -> Table:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Runs the command of the arguments, and returns the exit code."""
     output = Path(args.output)
-    if not output.absolute().parent.is_dir():
-        raise QuantizationError(f"{output}: its directory does not exist")
+    expect_directory(output)
+    if args.metric == "labels" and args.labels is None:
+        raise QuantizationError(
+            "the metric labels needs the class of each sample: give --labels FILE"
+        )
     labels, measured = _labels(args.labels), args.cost == "measured"
     goal = Goal(args.max_loss, args.metric, labels, args.time, measured)
     tuning = _tune(args, goal)

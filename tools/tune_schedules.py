@@ -29,6 +29,7 @@ from ..wording import counted
 from .arguments import cpu_options
 from .compile_progress import shown_progress
 from .inputs import Preprocessing, load_inputs
+from .output_file import expect_directory
 from .report import seconds
 from .tables import DataTable
 
@@ -79,8 +80,7 @@ def _output(args: argparse.Namespace, target: Target) -> Path:
         make_private_directory(path.parent)
         return path
     path = Path(args.output)
-    if not path.absolute().parent.is_dir():
-        raise GlowError(f"{path}: its directory does not exist")
+    expect_directory(path)
     return path
 
 

@@ -116,5 +116,7 @@ class VtaAssemblyTarget(Target):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         found = list(programs(module))
         if not found:
-            raise CompileError("expected a func.func with the attribute vta.config")
+            raise CompileError(
+                "expected a func.func with the attribute vta.config: run --lower-to-vta first"
+            )
         output.write("\n".join(assembly(function) for function in found))

@@ -40,9 +40,9 @@ def unsupported(op: Operation, why: str) -> NoReturn:
     raise failure(
         op,
         f"VTA cannot compute this: {why}. It computes networks of 8-bit integers "
-        "with scales that are powers of two (glow-quantize with schema=power_of_two and "
-        "everything=true); what it cannot compute belongs to another device "
-        "(glow-opt --partition=devices=cpu,vta)",
+        "with scales that are powers of two (glow-quantize with schema=power_of_two "
+        "weight-schema=power_of_two everything=true); what it cannot compute belongs to another "
+        "device (glow-opt --partition=devices=cpu,vta)",
         names=[name_of(buffer_of(view)) for view in written],
     )
 

@@ -81,7 +81,8 @@ class Network:
         if not is_byte(argument):
             raise CompileError(
                 f"input {name}: expected 8-bit integers with sign for VTA, found {argument.type}; "
-                "quantize the network (glow-quantize with schema=power_of_two)"
+                "quantize the network (glow-quantize with schema=power_of_two "
+                "weight-schema=power_of_two everything=true)"
             )
         bounds = _stored_bounds(argument)
         try:

@@ -39,6 +39,7 @@ def binary(module: ModuleOp) -> bytes:
     if len(found) != 1:
         raise CompileError(
             f"expected one func.func with the attribute vta.config, found {len(found)}"
+            + ("" if found else ": run --lower-to-vta first")
         )
     program = assemble(found[0])
     if not contents(found[0])[0]:

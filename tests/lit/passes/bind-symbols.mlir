@@ -22,7 +22,7 @@
 // NAME: error: glow-bind-symbols: no symbol is called 'sq'; did you mean seq?; the symbols are batch, seq
 // COUNT: error: glow-bind-symbols: expected different symbols and a size for each, found symbols batch, seq and sizes 2
 // RANGE: error: glow-bind-symbols: symbol 'seq' is 513: expected a size from 2 to 512
-// NUMBER: error: glow-bind-symbols: expected sizes to be tuple[int, ...], found seven
+// NUMBER: error: glow-bind-symbols: expected sizes to be whole numbers with commas between them, found seven
 
 !x = tensor<?x?x3xf32, #glow.dims<batch, seq where seq from 2 to 512>>
 !s = tensor<?x?x3xf32, #glow.dims<batch, seq - 1 where seq from 2 to 512>>

@@ -91,6 +91,12 @@ def test_wrong_options(rng: np.random.Generator) -> None:
         glow.compile(network(rng), weights="u4", group=48, cache=False)
     with pytest.raises(QuantizationError, match="expected input_bits of 8, 16 or 32, found 4"):
         quantization.WeightQuantization(input_bits=4)
+    rectifier = network(rng)
+    del rectifier.graph.node[2], rectifier.graph.node[0]
+    rectifier.graph.node[0].input[0] = "x"
+    rectifier.graph.node[0].output[0] = "y"
+    with pytest.raises(QuantizationError, match="there are no matrix products with constant"):
+        quantization.quantize_weights(load_model(rectifier))
     broken = network(rng)
     array = numpy_helper.to_array(broken.graph.initializer[0]).copy()
     array[0, 0] = np.nan

@@ -336,5 +336,5 @@ def test_absurd_numbers_of_threads_are_refused():
 
 
 def test_pinning_is_for_the_cpu():
-    with pytest.raises(glow.GlowError, match="pin: options of the backend cpu"):
+    with pytest.raises(glow.GlowError, match="pin is an option of the backend cpu"):
         glow.compile(graph(), "interpreter", pin=True)

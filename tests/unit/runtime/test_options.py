@@ -56,8 +56,8 @@ def test_options_of_wrong_types_are_named(options: dict):
         ("cpu", {"thread": 2}, "no option 'thread'; did you mean threads"),
         ("cpu", {"nonsense": None}, "no option 'nonsense'; the backend cpu has threads, pin"),
         ("interpreter", {"pinn": True}, "no option 'pinn'; the backend interpreter has threads"),
-        ("interpreter", {"pin": True, "precision": None}, "^pin: options of the backend cpu"),
-        ("interpreter", {"precision": "bf16", "pin": True}, "^precision, pin: options of"),
+        ("interpreter", {"pin": True, "precision": None}, "^pin is an option of the backend cpu"),
+        ("interpreter", {"precision": "bf16", "pin": True}, "^precision, pin are options of"),
     ],
 )
 def test_unknown_and_misplaced_options(backend: str, options: dict, message: str):

@@ -68,7 +68,7 @@ def test_all_stages_run_again(options: dict, rng: np.random.Generator, tmp_path:
     for path in numbered:
         if stage_of(path) in WITHOUT_WEIGHTS:
             if not options:  # the stage alone decides that
-                with pytest.raises(GlowError, match=r"start from a file of"):
+                with pytest.raises(GlowError, match=r"start from a file of the stage allocated"):
                     glow.compile(path, **again)
             continue
         done = list(model.stages).index(stage_of(path))

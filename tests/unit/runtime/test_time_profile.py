@@ -263,7 +263,7 @@ def test_errors(rng: np.random.Generator):
     interpreter = glow.compile(small_network(1), "interpreter", symbols=SYMBOLS)
     with pytest.raises(glow.GlowError, match="interpreter measures no times of instructions"):
         interpreter.profile(x)
-    with pytest.raises(glow.GlowError, match="timed: options of the backend cpu"):
+    with pytest.raises(glow.GlowError, match="timed is an option of the backend cpu"):
         glow.compile(small_network(1), "interpreter", symbols=SYMBOLS, timed=True)
     model = timed()
     with pytest.raises(glow.GlowError, match="repeat to be at least 1, found 0"):

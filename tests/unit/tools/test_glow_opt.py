@@ -282,9 +282,9 @@ def test_outputs_that_cannot_be_written(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "absent" / "out"
-    for option in ("-o", "--weights-out"):
+    for option in ("-o", "--weights-out", "--dump-dag"):
         assert main([str(program), option, str(target)]) == 1
-        assert capsys.readouterr().err == f"{target}: error: No such file or directory\n"
+        assert capsys.readouterr().err == f"{target}: error: its directory does not exist\n"
     assert main([str(program), "-o", str(tmp_path)]) == 1
     assert capsys.readouterr().err == f"{tmp_path}: error: Is a directory\n"
 

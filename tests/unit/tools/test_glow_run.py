@@ -99,7 +99,8 @@ def test_tolerance_decides_the_exit_code() -> None:
         ([MODEL, "--labels", "missing.txt"], "missing.txt"),
         ([MODEL, "--wrong-option"], "--wrong-option"),
         ([MODEL, "--define-symbol", "batch"], "batch"),
-        ([MODEL, "--compare", "gpu"], "no backend is called 'gpu'"),
+        ([MODEL, "--compare", "gpu"], "vta, onnxruntime or float"),
+        ([MODEL, "--seed", "x"], "argument --seed: expected a whole number, found 'x'"),
         ([MODEL, "--profile"], "--profile measures programs of the backend cpu"),
         (["--profile", MODEL], "put --profile behind the model"),
         ([__file__], "test_glow_run.py"),
@@ -296,7 +297,10 @@ def test_dynamic_quantization(capsys: pytest.CaptureFixture[str]) -> None:
         (["--quantize", "nowhere.json"], "nowhere.json: cannot be read"),
         (["--quantize", "dynamic", "--schema", "best"], "expected a schema of"),
         (["--quantize", "dynamic", "--keep-float", "c9"], "cannot keep c9 in float"),
-        (["--quantize", "dynamic", "--backend", "interpreter"], "options of the backend cpu"),
+        (
+            ["--quantize", "dynamic", "--backend", "interpreter"],
+            "--quantize is an option of the backend cpu; the backend is interpreter",
+        ),
         (["--data", "nowhere"], "nowhere: no such file or directory"),
     ],
 )

@@ -112,7 +112,21 @@ def test_counted() -> None:
 def test_output_in_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wanted = tmp_path / "missing" / "y.npz"
     assert main([MODEL, "--output", str(wanted)]) == 1
-    assert capsys.readouterr().err == f"glow-run: error: {wanted}: No such file or directory\n"
+    printed = capsys.readouterr()
+    assert printed.err == f"glow-run: error: {wanted}: its directory does not exist\n"
+    assert not printed.out
+
+
+def test_a_file_of_a_late_stage_is_not_quantized(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    glow.compile(MODEL).dump_stages(tmp_path)
+    assert main([str(tmp_path / "05-packed.mlir"), "--quantize", "dynamic"]) == 1
+    printed = capsys.readouterr()
+    assert "05-packed.mlir is behind the stage that quantizes: start from the" in printed.err
+    assert not printed.out
+    assert main([str(tmp_path / "00-imported.mlir"), "--quantize", "dynamic"]) == 0
+    assert "1 product quantized" in capsys.readouterr().out
 
 
 def test_output_on_a_full_device(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -219,12 +222,22 @@ def test_the_list_of_claims(install, capsys: pytest.CaptureFixture[str]):
     ]
 
 
+def test_the_list_of_claims_in_a_pipe_that_is_closed():
+    command = [sys.executable, "-m", "glow.tools.glow_test_backend", "cpu", "--list"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["nobody"], "no backend is called 'nobody'; installed: cpu, interpreter"),
         (["cpu", "--filter", "nonsense"], "cpu claims no operator that contains 'nonsense'"),
-        (["cpu", "--seed", "x"], "invalid int value: 'x'"),
+        (["cpu", "--seed", "x"], "--seed: expected a whole number, found 'x'"),
+        (["cpu", "--threads", "0"], "--threads: expected a number of at least 1, found '0'"),
         ([], "the following arguments are required: backend"),
     ],
 )

@@ -62,7 +62,8 @@ def test_time(profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     [
         (["--max-loss", "-1"], "expected a loss of at least 0"),
         (["--metric", "mood"], "expected a metric of error, top1, labels, found 'mood'"),
-        (["--metric", "labels"], "the metric labels needs the class of each sample"),
+        (["--metric", "labels"], "class of each sample: give --labels FILE"),
+        (["--max-loss", "abc"], "--max-loss: expected a number, found 'abc'"),
         (["--data", "EMPTY"], "there are no data"),
         (["--profile", "nowhere.json"], "nowhere.json: cannot be read"),
         (["--resume"], "state: cannot be read"),

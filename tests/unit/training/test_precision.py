@@ -176,7 +176,7 @@ def test_a_resumed_training_is_equal_to_the_bit(tmp_path: Path, rng: np.random.G
         ({"precision": "f16"}, "expected precision to be f32 or bf16, found 'f16'"),
         (
             {"precision": "bf16", "backend": "interpreter"},
-            "precision: options of the backend cpu, found 'interpreter'",
+            "precision is an option of the backend cpu; the backend is interpreter",
         ),
         pytest.param(
             {"precision": "bf16", "target_cpu": "x86-64-v3"},
