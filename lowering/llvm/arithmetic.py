@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     IntegerType,
     SymbolRefAttr,
     VectorType,
-    f16,
     f32,
     f64,
 )
@@ -29,7 +28,6 @@ from ...glow_dialects.identity_cache import cached_by_identity
 from .control import make_call
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
-from .rounding import fused_f16, to_f32, truncated, widened
 from .types import convert_type, dense_attr, element_of, failure, int_attr
 
 
@@ -146,8 +144,16 @@ _FUSABLE = {llvm.FAddOp, llvm.FSubOp, llvm.FMulOp}
 def convert_float(op: Operation, fn: FunctionConverter) -> None:
     kind = _FLOAT[type(op)]
     flags = fastmath(op.properties.get("fastmath"), fn.contract and kind in _FUSABLE)
+    operands = _wide(op, fn)
+    fn.define(op.results[0], fn.emit(kind, operands, operands[0].type, flags))
+
+
+def _wide(op: Operation, fn: FunctionConverter) -> list[SSAValue]:
+    """Returns operands of arithmetic. Raises CompileError for 16-bit floats."""
     operands = fn.values(op.operands)
-    fn.define(op.results[0], widened(fn, kind, operands, operands[0].type, flags))
+    if element_of(operands[0].type) not in (f32, f64):
+        raise failure(op, f"expected f32 or f64, found {operands[0].type}; convert it to f32 first")
+    return operands
 
 
 @converts(arith.CmpiOp, arith.CmpfOp, glow_vec.CmpOp)
@@ -181,27 +187,16 @@ def convert_bitcast(op: Operation, fn: FunctionConverter) -> None:
 
 @converts(math.FmaOp, vector.FMAOp)
 def convert_fma(op: Operation, fn: FunctionConverter) -> None:
-    operands = fn.values(op.operands)
-    t = operands[0].type
-    if element_of(t) == f16:
-        fn.define(op.results[0], fused_f16(fn, operands))
-        return
-    flags = fastmath(op.properties.get("fastmath"))
-    fn.define(op.results[0], widened(fn, llvm.FMAOp, operands, t, flags))
+    operands, flags = _wide(op, fn), fastmath(op.properties.get("fastmath"))
+    fn.define(op.results[0], fn.emit(llvm.FMAOp, operands, operands[0].type, flags))
 
 
 @converts(math.ErfOp)
 def convert_erf(op: math.ErfOp, fn: FunctionConverter) -> None:
-    """Emits one call of the C library for each lane, in f32 for 16-bit floats."""
-    value = fn.value(op.operand)
-    t = value.type
-    if element_of(t) == f64:
-        result = _call_lanes(fn, "erf", value)
-    elif element_of(t) == f32:
-        result = _call_lanes(fn, "erff", value)
-    else:
-        result = truncated(fn, _call_lanes(fn, "erff", to_f32(fn, value)), t)
-    fn.define(op.result, result)
+    """Emits one call of the C library for each lane."""
+    (value,) = _wide(op, fn)
+    name = "erf" if element_of(value.type) == f64 else "erff"
+    fn.define(op.result, _call_lanes(fn, name, value))
 
 
 def _call_lanes(fn: FunctionConverter, name: str, value: SSAValue) -> SSAValue:

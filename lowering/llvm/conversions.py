@@ -12,14 +12,7 @@ from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.glow_vec import CastKind
 from .function import FunctionConverter, converts
-from .rounding import (
-    f64_to_odd_f32,
-    integer_to_odd_f64,
-    is_bf16,
-    round_to_bf16,
-    to_f32,
-    truncated,
-)
+from .rounding import f64_to_odd_f32, integer_to_odd_f64, is_bf16, round_to_bf16, truncated
 from .text import suffix
 from .types import convert_type, element_of, element_size, with_element
 
@@ -51,8 +44,6 @@ def cast(fn: FunctionConverter, kind: CastKind, value: SSAValue, target: Attribu
     operation = _CASTS[kind]
     if kind in _TO_FLOAT and is_bf16(target):
         return _integer_to_bf16(fn, operation, value)
-    if is_bf16(value.type):
-        value = to_f32(fn, value)
     return fn.emit(operation, (value,), target)
 
 

@@ -1,9 +1,8 @@
 """
-Arithmetic and conversions of 16-bit floats, rounded once, without help from the machine or from a
-runtime library.
+Conversions to 16-bit floats, rounded once, without help from the machine or from a runtime library.
 
 LLVM turns a rounding to bf16 into a library call on processors without AVX512-BF16, and no library
-is linked. So bf16 is computed in f32, and rounding is integer arithmetic.
+is linked. So rounding is integer arithmetic.
 
 Few machines convert f64 or i64 to f16 or bf16, and LLVM calls functions of the compiler's runtime
 on the others. Through f32, the number would be rounded twice, which is wrong next to ties. So the
@@ -15,8 +14,6 @@ rounding to odd, 2008.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import BFloat16Type, bf16, f32, f64, i16, i32
@@ -43,18 +40,6 @@ def f64_to_odd_f32(fn: FunctionConverter, value: SSAValue) -> SSAValue:
     truncated = fn.binary(llvm.SubOp, bits, fn.emit(llvm.ZExtOp, (above,), bits_type))
     odd = fn.binary(llvm.OrOp, truncated, fn.emit(llvm.ZExtOp, (inexact,), bits_type))
     return fn.emit(llvm.BitcastOp, (odd,), near.type)
-
-
-def fused_f16(fn: FunctionConverter, operands: Sequence[SSAValue]) -> SSAValue:
-    """
-    Returns `a * b + c` of f16, rounded once. In f64, products are exact, and so are all sums that
-    are close to a tie of f16.
-    """
-    t = operands[0].type
-    wide = with_element(t, f64)
-    a, b, c = (fn.emit(llvm.FPExtOp, (operand,), wide) for operand in operands)
-    total = fn.binary(llvm.FAddOp, fn.binary(llvm.FMulOp, a, b), c)
-    return truncated(fn, total, t)
 
 
 def integer_to_odd_f64(
@@ -90,26 +75,6 @@ def _odd_integer(fn: FunctionConverter, value: SSAValue, signed: bool) -> SSAVal
 
 def is_bf16(t: Attribute) -> bool:
     return type(element_of(t)) is BFloat16Type
-
-
-def widened(
-    fn: FunctionConverter,
-    kind: type[Operation],
-    operands: Sequence[SSAValue],
-    result: Attribute,
-    properties: Mapping[str, Attribute],
-) -> SSAValue:
-    """
-    Returns an operation on floats of one type; on bf16 it computes in f32 and rounds its result.
-    """
-    if not is_bf16(result):
-        return fn.emit(kind, operands, result, properties)
-    wide = [to_f32(fn, operand) for operand in operands]
-    return round_to_bf16(fn, fn.emit(kind, wide, with_element(result, f32), properties))
-
-
-def to_f32(fn: FunctionConverter, value: SSAValue) -> SSAValue:
-    return fn.emit(llvm.FPExtOp, (value,), with_element(value.type, f32))
 
 
 def truncated(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:

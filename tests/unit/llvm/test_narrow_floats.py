@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -152,38 +151,3 @@ def test_widening_to_f64_is_exact(source: str, cpu: str | None):
             function(row, found)
             with np.errstate(invalid="ignore"):
                 np.testing.assert_array_equal(found, row.astype(np.float64))
-
-
-@np.errstate(all="ignore")
-@pytest.mark.parametrize("cpu", CPUS)
-def test_fused_multiply_add_of_f16_is_rounded_once(cpu: str | None, rng: np.random.Generator):
-    cases = [
-        kernel(
-            Case("math.fma {0}, {1}, {2} : {t}", lambda *x: x[0], ("f16",) * 3),
-            vector=bool(i),
-            name=f"k{i}",
-        )
-        for i in (0, 1)
-    ]
-    kernels = Kernels("\n".join(cases), cpu=cpu)
-    for _ in range(40):
-        a, b, c = rng.integers(0, 2**16, (3, LANES)).astype(np.uint16).view(np.float16)
-        # near cancellation, where a product that is rounded before the sum shows
-        c = np.where(rng.integers(0, 2, LANES), -(a * b), c).astype(np.float16)
-        finite = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
-        a, b, c = (np.where(finite, v, np.float16(1)) for v in (a, b, c))
-        exact = [
-            Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
-            for x, y, z in zip(a, b, c, strict=True)
-        ]
-        for function in (kernels.k0, kernels.k1):
-            found = np.zeros(LANES, np.float16)
-            function(a, b, c, found)
-            wanted = [_from_fraction(value) for value in exact]
-            np.testing.assert_array_equal(found + 0.0, np.array(wanted, np.float16) + 0.0)
-
-
-def _from_fraction(value: Fraction) -> Any:
-    """Returns the nearest f16: what f64 rounds away is far from any tie of these numbers."""
-    with np.errstate(over="ignore"):
-        return np.float64(value).astype(np.float16)
