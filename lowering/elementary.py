@@ -6,15 +6,14 @@ C for signed zeros, infinities, NaN and subnormal numbers. Maximum errors, in un
 place of the correctly rounded result, over all floats (measured by the tests on samples of every
 binade, on x86 with FMA):
 
-| exp | exp2 | log | tanh | erf | sin, cos | powf |
-|---|---|---|---|---|---|---|
-| 1.02 | 1.0 | 0.9 | 2.6 | 1.1 | 1.6 | 0.51 |
+| exp | log | tanh | erf | sin, cos | powf |
+|---|---|---|---|---|---|
+| 1.02 | 0.9 | 2.6 | 1.1 | 1.6 | 0.51 |
 
-Without FMA, those of exp and exp2 are 1.1, and that of erf is 1.2. The sum `1 + exp(x)` is a
-function of its own, within 1.5 units. The logistic function, which is compiled as
-`1 / (1 + exp(-x))`, is within 2.5 units where its result is a normal number. The sum `1 + erf(x)`,
-which the Gaussian error linear unit has, is a function, too: its error is at most 3.9e-7, 4.5e-7
-without FMA.
+Without FMA, that of exp is 1.1, and that of erf is 1.2. The sum `1 + exp(x)` is a function of its
+own, within 1.5 units. The logistic function, which is compiled as `1 / (1 + exp(-x))`, is within
+2.5 units where its result is a normal number. The sum `1 + erf(x)`, which the Gaussian error linear
+unit has, is a function, too: its error is at most 3.9e-7, 4.5e-7 without FMA.
 
 The methods are the classical ones (Cody and Waite, *Software Manual for the Elementary Functions*,
 1980; Muller, *Elementary Functions*, 2016): reduce the argument with a constant in two or three
@@ -111,11 +110,6 @@ def _power_of_two(n: Expr) -> Expr:
 
 # 1 + r + r**2 * P(r), error 3.1e-9 for |r| <= ln(2) / 2
 _EXP = (0.49999994, 0.166665196, 0.0416684002, 0.00836885069, 0.00138143206)
-# 1 + r * P(r), error 2e-9 for |r| <= 1/2
-_EXP2 = (
-    *(0.693147182, 0.240226477, 0.0555033199, 0.00961843971, 0.00133991323),
-    0.000153531539,
-)
 # log(1 + f) = f - f**2 / 2 + f**3 * P(f), error 7.7e-10 for sqrt(1/2) <= 1 + f <= sqrt(2)
 _LOG = (
     *(0.333333105, -0.250000089, 0.200021669, -0.166680902, 0.142185539),
@@ -213,13 +207,6 @@ class Elementary:
         doubled = _polynomial(r, (2.0, 2.0, *(2 * c for c in _EXP)))
         power = bitcast(bitcast(shifted, i32) << 23, f32)
         return multiply_add(doubled, power, 1.0)
-
-    def exp2(self, x: Expr) -> Expr:
-        """Returns 2**x."""
-        x = _at_least(_at_most(x, 129.0), -151.0)
-        whole, n = self._nearest(x, 1.0)
-        r = x - whole
-        return _scaled(self._fma(r, _polynomial(r, _EXP2), 1.0), n)
 
     def log(self, x: Expr) -> Expr:
         """Returns the natural logarithm: -inf at zeros, and NaN for negative numbers."""

@@ -4,9 +4,8 @@ The pass that replaces functions of `math` on f32 by functions of arithmetic.
 LLVM would call the C library for each lane. The replacement runs on whole vectors, and its
 accuracy, which `elementary` states, is the same on every machine. A kernel calls it, and LLVM puts
 it in the place of each call; so the IR has the arithmetic once, however many vectors a kernel
-computes. Functions on f64 and on vectors
-of several dimensions stay calls of the C library. 16-bit floats are computed as f32 before this
-pass.
+computes. Functions on f64 and on vectors of one lane or of several dimensions stay calls of the C
+library. 16-bit floats are computed as f32 before this pass.
 
 `sin` and `cos` of arguments beyond 1e5 would need hundreds of bits of pi. If one lane holds such a
 number (or NaN, or an infinity), the C library computes all lanes in f64, in a branch beside the
@@ -51,18 +50,19 @@ from .llvm.convert import INLINED
 
 def lanes_of_f32(t: Attribute) -> int | None:
     """
-    Returns the length of a one-dimensional vector of f32, 1 for f32 itself; None for other types.
+    Returns the length of a vector of f32, of one dimension and several lanes, 1 for f32 itself;
+    None for other types.
     """
     if t == f32:
         return 1
     if isinstance(t, VectorType) and t.element_type == f32 and len(t.get_shape()) == 1:
-        return t.get_shape()[0]
+        (lanes,) = t.get_shape()
+        return lanes if lanes > 1 else None
     return None
 
 
 EXPANDED: Mapping[type[Operation], Callable[..., Expr]] = {
     math.ExpOp: Elementary.exp,
-    math.Exp2Op: Elementary.exp2,
     math.LogOp: Elementary.log,
     math.TanhOp: Elementary.tanh,
     math.ErfOp: Elementary.erf,
@@ -139,18 +139,14 @@ def _function_of(op: Operation) -> _Function:
 def _define(
     function: func.FuncOp, value_of: _Function, kind: type[Operation], machine: MachineDescription
 ) -> None:
-    """
-    Fills in a function that computes one of `EXPANDED`; vectors of one lane are computed as
-    scalars.
-    """
+    """Fills in a function that computes one of `EXPANDED`."""
     block, (t,) = function.body.block, function.function_type.outputs
     for argument, hint in zip(block.args, "xy", strict=False):
         argument.name_hint = hint
     emitter, lanes = Emitter(block), lanes_of_f32(t)
     assert lanes is not None
     algebra = ArithAlgebra(emitter, machine, lanes)
-    is_short = lanes == 1 and t != f32
-    values = [Value(emitter.extract(a, 0) if is_short else a, f32) for a in block.args]
+    values = [Value(a, f32) for a in block.args]
 
     def fast() -> SSAValue:
         body = _body(value_of, len(values), machine.has_fma)
@@ -163,9 +159,7 @@ def _define(
         result = emitter.choose(inside, fast, lambda: _library(emitter, x.ssa, kind, lanes), floats)
     else:
         result = fast()
-    block.add_op(
-        func.ReturnOp(emitter.op(vector.BroadcastOp, (result,), t) if is_short else result)
-    )
+    block.add_op(func.ReturnOp(result))
     emitter.finish()
 
 
@@ -218,7 +212,7 @@ class _Functions:
 @dataclass(frozen=True)
 class ExpandMathPass(ModulePass):
     """
-    Replaces exp, exp2, log, tanh, erf, sin, cos and powf on f32, scalar or vector, by private
+    Replaces exp, log, tanh, erf, sin, cos and powf on f32, scalar or vector, by private
     functions of arithmetic.
 
     ```mlir

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import (
     IndexTypeConstr,
     IntegerAttr,
     MemRefType,
-    UnitAttr,
     VectorType,
     i32,
 )
@@ -25,7 +24,6 @@ from xdsl.irdl import (
     VarConstraint,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -50,8 +48,8 @@ def _expect_indices(memory: MemRefType, indices: Sequence[SSAValue]) -> None:
 class GatherOp(IRDLOperation):
     """
     Loads lane `i` from `base[..., last + offsets[i]]` where the mask is true; other lanes are those
-    of `pass_thru` and are not accessed. Offsets count elements of the last dimension, whatever its
-    stride, and may be negative.
+    of `pass_thru` and are not accessed. Offsets count elements of the last dimension and may be
+    negative.
 
     ```mlir
     %r = glow_vec.gather %base[%i, %j] [%offsets], %mask, %pass
@@ -106,8 +104,8 @@ _LOCALITIES = range(4)
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
     """
-    A hint that the cache line of `base[indices]` will soon be read (or written, with `write`).
-    `locality` runs from 0, used once, to 3, keep in every cache. The address may be out of bounds.
+    A hint that the cache line of `base[indices]` will soon be read. `locality` runs from 0, used
+    once, to 3, keep in every cache. The address may be out of bounds.
 
     ```mlir
     glow_vec.prefetch %base[%i, %j] {locality = 3 : i32} : memref<64x64xf32>
@@ -119,7 +117,6 @@ class PrefetchOp(IRDLOperation):
     base = operand_def(MemRefType)
     indices = var_operand_def(IndexTypeConstr)
     locality = prop_def(IntegerAttr.constr(i32), default_value=IntegerAttr(3, i32))
-    write = opt_prop_def(UnitAttr)
 
     # reads nothing that matters, yet must not be removed as dead
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
@@ -132,14 +129,9 @@ class PrefetchOp(IRDLOperation):
         indices: Sequence[SSAValue | Operation],
         *,
         locality: int = 3,
-        write: bool = False,
     ):
         super().__init__(
-            operands=[base, indices],
-            properties={
-                "locality": IntegerAttr(locality, i32),
-                "write": UnitAttr() if write else None,
-            },
+            operands=[base, indices], properties={"locality": IntegerAttr(locality, i32)}
         )
 
     def verify_(self) -> None:

@@ -125,7 +125,6 @@ _FLOAT: dict[type[Operation], type[Operation]] = {
     math.AbsFOp: llvm.FAbsOp,
     math.CeilOp: llvm.FCeilOp,
     math.CosOp: llvm.FCosOp,
-    math.Exp2Op: llvm.FExp2Op,
     math.ExpOp: llvm.FExpOp,
     math.FloorOp: llvm.FFloorOp,
     math.LogOp: llvm.FLogOp,

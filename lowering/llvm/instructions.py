@@ -66,16 +66,11 @@ def _flags(op: Operation) -> str:
     """
     words = ""
     for name, value in op.properties.items():
-        if name in _WORDS:
-            words += _WORDS[name]
-        elif name == "fastmathFlags":
+        if name == "fastmathFlags":
             words += flags_text(value)
         elif name == "overflowFlags":
             words += _overflow_text(value)
     return words
-
-
-_WORDS = {"isDisjoint": "disjoint ", "isExact": "exact ", "nonNeg": "nneg "}
 
 
 @cached_by_identity
@@ -97,7 +92,6 @@ def arithmetic(op: Operation, names: Names) -> str:
 
 @translates(*(f"llvm.{name}" for name in ("sext", "zext", "trunc", "sitofp", "uitofp", "fptosi")))
 @translates(*(f"llvm.{name}" for name in ("fptoui", "fpext", "fptrunc", "bitcast")))
-@translates(*(f"llvm.{name}" for name in ("ptrtoint", "inttoptr")))
 def conversion(op: Operation, names: Names) -> str:
     result = type_text(op.results[0].type)
     return f"{op.name[5:]} {_flags(op)}{names.typed(op.operands[0])} to {result}"
@@ -207,11 +201,6 @@ def returning(op: llvm.ReturnOp, names: Names) -> str:
     return f"ret {names.typed(op.arg)}" if op.arg is not None else "ret void"
 
 
-@translates("llvm.unreachable")
-def unreachable(op: llvm.UnreachableOp, names: Names) -> str:
-    return "unreachable"
-
-
 # calls
 
 
@@ -249,10 +238,9 @@ def named_intrinsic(op: llvm.CallIntrinsicOp, names: Names) -> str:
 
 
 _OVERLOADED_BY_LAST = (
-    *("fabs", "sqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tanh", "pow", "floor", "ceil"),
-    *("rint", "copysign", "fma", "maxnum", "minnum", "maximum", "minimum", "smax", "smin"),
-    *("umax", "umin", "vector.reduce.fmaximum", "vector.reduce.fminimum"),
-    *("vector.reduce.fadd", "vector.reduce.fmul"),
+    *("fabs", "sqrt", "exp", "log", "sin", "cos", "tanh", "pow", "floor", "ceil", "rint", "fma"),
+    *("maximum", "minimum", "smax", "smin", "umax", "umin", "vector.reduce.fadd"),
+    *("vector.reduce.fmul", "vector.reduce.fmaximum", "vector.reduce.fminimum"),
 )
 
 

@@ -10,7 +10,7 @@ from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.instruction_kinds import LookupKind
 from .function import FunctionConverter, converts
 from .types import splat_attr
-from .vectors import lanes_of, padded, shuffle
+from .vectors import lanes_of, shuffle
 
 
 @converts(glow_vec.LookupOp)
@@ -30,7 +30,9 @@ def _looked_up_in_registers(
 ) -> SSAValue:
     """Looks up the lower half of the table, the upper half, and chooses by the highest bit."""
     full = 64
-    indices = padded(fn, indices, lanes, full)
+    if lanes < full:
+        mask = [*range(lanes), *[-1] * (full - lanes)]
+        indices = shuffle(fn, indices, fn.poison(indices.type), mask)
     a, b, c, d = _parts(fn, table, full)
     name = "llvm.x86.avx512.vpermi2var.qi.512"
     low, high = (fn.intrinsic(name, (p, indices, q), p.type) for p, q in ((a, b), (c, d)))

@@ -51,8 +51,6 @@ def type_text(t: Attribute) -> str:
         return f"<{t.shape.data[0].data} x {type_text(t.element_type)}>"
     if isinstance(t, llvm.LLVMArrayType):
         return f"[{t.size.data} x {type_text(t.type)}]"
-    if isinstance(t, llvm.LLVMStructType):
-        return "{ " + ", ".join(type_text(e) for e in t.types.data) + " }"
     raise CompileError(f"type {t} has no counterpart in LLVM IR")
 
 

@@ -22,11 +22,7 @@ from .instructions import TRANSLATORS, Names
 from .text import constant_text, parameter_attributes, type_text
 from .types import BRANCH_WEIGHTS
 
-_LITERALS = {
-    "llvm.mlir.poison": "poison",
-    "llvm.mlir.undef": "undef",
-    "llvm.mlir.zero": "zeroinitializer",
-}
+_LITERALS = {"llvm.mlir.poison": "poison", "llvm.mlir.zero": "zeroinitializer"}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from .function import FunctionConverter, converts
 from .memory import as_stored, buffer_type, element_address, load, store
 from .types import (
     PTR,
-    array_of,
     convert_type,
     dense_attr,
     element_of,
@@ -73,7 +72,6 @@ def vector_address(
 def convert_load(op: vector.LoadOp, fn: FunctionConverter) -> None:
     (result,) = op.results
     base, *indices = op.operands
-    lanes_of(result.type, op)
     pointer = vector_address(fn, base, indices, op)
     loaded = load(fn, pointer, convert_type(result.type))
     if any(isinstance(use.operation, glow_vec.SelectOp) for use in result.uses):
@@ -85,7 +83,6 @@ def convert_load(op: vector.LoadOp, fn: FunctionConverter) -> None:
 
 @converts(vector.StoreOp)
 def convert_store(op: vector.StoreOp, fn: FunctionConverter) -> None:
-    lanes_of(op.vector.type, op)
     pointer = vector_address(fn, op.base, op.indices, op)
     store(fn, fn.value(op.vector), pointer)
 
@@ -101,30 +98,20 @@ def convert_masked_store(op: vector.MaskedStoreOp, fn: FunctionConverter) -> Non
 
 @converts(glow_vec.GatherOp)
 def convert_gather(op: glow_vec.GatherOp, fn: FunctionConverter) -> None:
-    t = buffer_type(op.base, op)
-    pointer = element_address(fn, op.base, op.indices, op)
-    element = memory_type(convert_type(t.element_type))
-    scale = fn.buffers[op.base].strides[-1] // element_size(element)
-    offsets = fn.value(op.offsets)
-    if scale < 1:
-        offsets = fn.binary(llvm.MulOp, offsets, fn.number(scale, offsets.type))
-    elif scale > 1:
-        element = array_of(scale, element)
+    pointer, offsets = vector_address(fn, op.base, op.indices, op), fn.value(op.offsets)
+    result = convert_type(op.result.type)
     of_lanes = vector_of(PTR, lanes_of(offsets.type, op))
+    element = memory_type(element_of(result))
     places = {"rawConstantIndices": index_array(lx.DYNAMIC), "elem_type": element}
     pointers = fn.emit(lx.GEPOp, (pointer, offsets), of_lanes, places)
-    operands, result = (pointers, *fn.values((op.mask, op.pass_thru))), convert_type(op.result.type)
+    operands = (pointers, *fn.values((op.mask, op.pass_thru)))
     properties = {"alignment": natural_alignment(result)}
     fn.define(op.result, fn.emit(lx.MaskedGatherOp, operands, result, properties))
 
 
 @converts(glow_vec.PrefetchOp)
 def convert_prefetch(op: glow_vec.PrefetchOp, fn: FunctionConverter) -> None:
-    properties = {
-        "rw": int_attr(int(op.write is not None), i32),
-        "hint": op.locality,
-        "cache": int_attr(1, i32),
-    }
+    properties = {"rw": int_attr(0, i32), "hint": op.locality, "cache": int_attr(1, i32)}
     operands = (element_address(fn, op.base, op.indices, op),)
     fn.add(create(lx.PrefetchOp, operands, (), properties))
 
@@ -147,23 +134,15 @@ def convert_create_mask(op: vector.CreateMaskOp, fn: FunctionConverter) -> None:
 @converts(vector.BroadcastOp)
 def convert_broadcast(op: vector.BroadcastOp, fn: FunctionConverter) -> None:
     (source,), (result,) = op.operands, op.results
-    value = fn.value(source)
-    lanes = lanes_of(result.type, op)
-    t = convert_type(result.type)
+    value, t = fn.value(source), convert_type(result.type)
     assert isinstance(t, VectorType)
-    if type(value.type) is not VectorType:
-        fn.define(result, splat(fn, value, t))
-    elif value.type == t:
-        fn.define(result, value)
-    elif lanes_of(value.type, op) == 1:
-        fn.define(result, shuffle(fn, value, fn.poison(value.type), [0] * lanes))
-    else:
-        raise failure(op, f"expected a scalar or one lane, found {source.type}")
+    if isinstance(value.type, VectorType):
+        raise failure(op, f"expected a scalar, found {source.type}")
+    fn.define(result, splat(fn, value, t))
 
 
 @converts(vector.ExtractOp)
 def convert_extract(op: vector.ExtractOp, fn: FunctionConverter) -> None:
-    lanes_of(op.vector.type, op)
     position = op.get_mixed_position()
     if len(position) != 1 or not isinstance(position[0], int):
         raise failure(op, "expected one position, a number")
@@ -174,21 +153,9 @@ def convert_extract(op: vector.ExtractOp, fn: FunctionConverter) -> None:
 @converts(vector.ShuffleOp)
 def convert_shuffle(op: vector.ShuffleOp, fn: FunctionConverter) -> None:
     a, b = fn.values((op.v1, op.v2))
-    mask = list(op.mask.get_values())
-    first, second = lanes_of(a.type, op), lanes_of(b.type, op)
-    if first != second:
-        # LLVM shuffles vectors of one length: the shorter is padded with undefined lanes
-        longer = max(first, second)
-        a, b = padded(fn, a, first, longer), padded(fn, b, second, longer)
-        mask = [m if m < first else m - first + longer for m in mask]
-    fn.define(op.result, shuffle(fn, a, b, mask))
-
-
-def padded(fn: FunctionConverter, v: SSAValue, lanes: int, wanted: int) -> SSAValue:
-    if lanes == wanted:
-        return v
-    mask = [*range(lanes), *[-1] * (wanted - lanes)]
-    return shuffle(fn, v, fn.poison(v.type), mask)
+    if a.type != b.type:
+        raise failure(op, f"expected vectors of one length, found {a.type} and {b.type}")
+    fn.define(op.result, shuffle(fn, a, b, op.mask.get_values()))
 
 
 # reductions
@@ -205,7 +172,6 @@ _REDUCTIONS: dict[CombiningKindFlag, tuple[type[Operation], float | None]] = {
 @converts(vector.ReductionOp)
 def convert_reduction(op: vector.ReductionOp, fn: FunctionConverter) -> None:
     """Converts reductions of floats of 32 or 64 bits without an accumulator."""
-    lanes_of(op.vector.type, op)
     value, kind, element = fn.value(op.vector), op.kind.data, convert_type(op.dest.type)
     if element not in (f32, f64) or op.acc is not None or kind not in _REDUCTIONS:
         raise failure(op, f"{kind} does not reduce {op.vector.type}")

@@ -21,10 +21,10 @@ func.func @lanes(%m: vector<8xi1>, %a: vector<8xf32>, %b: vector<8xi8>, %n: vect
 func.func @memory(%x: memref<4x9xf32>, %i: index, %o: vector<8xi32>, %m: vector<8xi1>, %v: vector<8xf32>) {
   %0 = glow_vec.gather %x[%i, %i] [%o], %m, %v : memref<4x9xf32>, vector<8xi32>, vector<8xi1>, vector<8xf32>
   glow_vec.prefetch %x[%i, %i] : memref<4x9xf32>
-  glow_vec.prefetch %x[%i, %i] {locality = 1 : i32, write} : memref<4x9xf32>
+  glow_vec.prefetch %x[%i, %i] {locality = 1 : i32} : memref<4x9xf32>
   func.return
 }
 // CHECK-LABEL: func.func @memory
 // CHECK-NEXT: glow_vec.gather %x[%i, %i] [%o], %m, %v : memref<4x9xf32>, vector<8xi32>, vector<8xi1>, vector<8xf32>
 // CHECK-NEXT: glow_vec.prefetch %x[%i, %i] : memref<4x9xf32>
-// CHECK-NEXT: glow_vec.prefetch %x[%i, %i] {locality = 1 : i32, write} : memref<4x9xf32>
+// CHECK-NEXT: glow_vec.prefetch %x[%i, %i] {locality = 1 : i32} : memref<4x9xf32>

@@ -39,14 +39,12 @@ llvm.func @f(%p: !llvm.ptr {llvm.noalias, llvm.align = 16 : i64}, %q: !llvm.ptr 
   %27 = llvm.insertelement %x, %25[%c1 : i64] : vector<4xf32>
   %28 = llvm.call_intrinsic "llvm.sqrt.f32"(%x) {fastmathFlags = #llvm.fastmath<afn>}
       : (f32) -> f32
-  %29 = llvm.or disjoint %i, %c1 : i64
-  %30 = llvm.lshr exact %i, %c1 : i64
-  %31 = llvm.zext nneg %k : i32 to i64
-  %32 = llvm.ptrtoint %p : !llvm.ptr to i64
-  %33 = llvm.inttoptr %32 : i64 to !llvm.ptr
+  %29 = llvm.or %i, %c1 : i64
+  %30 = llvm.lshr %i, %c1 : i64
+  %31 = llvm.zext %k : i32 to i64
   %34 = llvm.mlir.zero : !llvm.ptr
   %35 = llvm.freeze %a : vector<4xf32>
-  llvm.store %34, %33 {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
+  llvm.store %34, %p {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
   llvm.return
 }
 
@@ -79,13 +77,11 @@ llvm.func @f(%p: !llvm.ptr {llvm.noalias, llvm.align = 16 : i64}, %q: !llvm.ptr 
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.shufflevector %a, {{%[0-9]+}} [3, -1, 0, 0, 1] : vector<4xf32>
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.insertelement %x, {{%[0-9]+}}[%c1 : i64] : vector<4xf32>
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.call_intrinsic "llvm.sqrt.f32"(%x) {fastmathFlags = #llvm.fastmath<afn>} : (f32) -> f32
-// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.or disjoint %i, %c1 : i64
-// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.lshr exact %i, %c1 : i64
-// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.zext nneg %k : i32 to i64
-// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.ptrtoint %p : !llvm.ptr to i64
-// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.inttoptr {{%[0-9]+}} : i64 to !llvm.ptr
+// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.or %i, %c1 : i64
+// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.lshr %i, %c1 : i64
+// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.zext %k : i32 to i64
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.mlir.zero : !llvm.ptr
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.freeze %a : vector<4xf32>
-// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.store {{%[0-9]+}}, {{%[0-9]+}} {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
+// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.store {{%[0-9]+}}, %p {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
 
 // IR: define void @f(

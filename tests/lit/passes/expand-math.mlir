@@ -28,22 +28,20 @@ func.func @exp_in_a_loop(%m: memref<64xf32>) {
 // -----
 
 // Scalars too.
-func.func @scalars(%x: f32, %y: f32) -> (f32, f32, f32, f32, f32) {
+func.func @scalars(%x: f32, %y: f32) -> (f32, f32, f32, f32) {
   %a = math.log %x : f32
   %b = math.tanh %x : f32
   %c = math.erf %x : f32
-  %d = math.exp2 %x : f32
-  %e = math.powf %x, %y : f32
-  func.return %a, %b, %c, %d, %e : f32, f32, f32, f32, f32
+  %d = math.powf %x, %y : f32
+  func.return %a, %b, %c, %d : f32, f32, f32, f32
 }
 // CHECK-LABEL: func.func @scalars
 // CHECK-NEXT: func.call @glow_log(%x)
 // CHECK-NEXT: func.call @glow_tanh(%x)
 // CHECK-NEXT: func.call @glow_erf(%x)
-// CHECK-NEXT: func.call @glow_exp2(%x)
 // CHECK-NEXT: func.call @glow_powf(%x, %y)
 // CHECK: func.func private @glow_log
-// CHECK-NOT: math.{{log|tanh|erf|exp2|powf}}
+// CHECK-NOT: math.{{log|tanh|erf|powf}}
 // CHECK: func.func private @glow_powf(%x: f32, %y: f32) -> f32
 // CHECK: arith.truncf {{.*}} : f64 to f32
 // CHECK: func.return
@@ -79,15 +77,17 @@ func.func @cos_of_vectors(%x: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
-// f64, 16-bit floats, vectors of two dimensions, and functions that are one instruction stay.
-func.func @stays(%a: f64, %b: f16, %c: vector<2x4xf32>, %d: f32)
-    -> (f64, f16, vector<2x4xf32>, f32, f32) {
+// f64, 16-bit floats, vectors of two dimensions or one lane, and functions that are one instruction
+// stay.
+func.func @stays(%a: f64, %b: f16, %c: vector<2x4xf32>, %d: f32, %e: vector<1xf32>)
+    -> (f64, f16, vector<2x4xf32>, f32, f32, vector<1xf32>) {
   %0 = math.exp %a : f64
   %1 = math.exp %b : f16
   %2 = math.exp %c : vector<2x4xf32>
   %3 = math.sqrt %d : f32
   %4 = math.floor %d : f32
-  func.return %0, %1, %2, %3, %4 : f64, f16, vector<2x4xf32>, f32, f32
+  %5 = math.exp %e : vector<1xf32>
+  func.return %0, %1, %2, %3, %4, %5 : f64, f16, vector<2x4xf32>, f32, f32, vector<1xf32>
 }
 // CHECK-LABEL: func.func @stays
 // CHECK-NEXT: math.exp %a : f64
@@ -95,6 +95,7 @@ func.func @stays(%a: f64, %b: f16, %c: vector<2x4xf32>, %d: f32)
 // CHECK-NEXT: math.exp %c : vector<2x4xf32>
 // CHECK-NEXT: math.sqrt %d : f32
 // CHECK-NEXT: math.floor %d : f32
+// CHECK-NEXT: math.exp %e : vector<1xf32>
 // CHECK-NEXT: func.return
 
 // -----
@@ -104,18 +105,18 @@ func.func @first(%x: f32) -> f32 {
   %y = math.exp %x : f32
   func.return %y : f32
 }
-func.func @second(%x: f32, %v: vector<1xf32>) -> (f32, vector<1xf32>) {
+func.func @second(%x: f32, %v: vector<4xf32>) -> (f32, vector<4xf32>) {
   %y = math.exp %x : f32
-  %z = math.exp %v : vector<1xf32>
-  func.return %y, %z : f32, vector<1xf32>
+  %z = math.exp %v : vector<4xf32>
+  func.return %y, %z : f32, vector<4xf32>
 }
-func.func private @glow_exp_x1(%x: vector<1xf32>) -> vector<1xf32>
+func.func private @glow_exp_x4(%x: vector<4xf32>) -> vector<4xf32>
 // CHECK-LABEL: func.func @first
 // CHECK-NEXT: func.call @glow_exp(%x)
 // CHECK-LABEL: func.func @second
 // CHECK-NEXT: func.call @glow_exp(%x)
-// CHECK-NEXT: func.call @glow_exp_x1(%v)
-// CHECK: func.func private @glow_exp_x1
+// CHECK-NEXT: func.call @glow_exp_x4(%v)
+// CHECK: func.func private @glow_exp_x4
 // CHECK: func.func private @glow_exp(
 // CHECK-NOT: func.func
 

@@ -88,7 +88,6 @@ FLOAT_UNARY = {
     "math.floor": np.floor,
     "math.roundeven": np.round,
     "math.exp": np.exp,
-    "math.exp2": np.exp2,
     "math.sin": np.sin,
     "math.cos": np.cos,
     "math.tanh": np.tanh,

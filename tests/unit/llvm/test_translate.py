@@ -24,8 +24,10 @@ WITHOUT_TRANSLATION = {"llvm.func", "llvm.br", "llvm.cond_br", "llvm.mlir.consta
     *("llvm.mlir.poison", "llvm.mlir.undef", "llvm.mlir.zero"),
     # never made by a conversion
     *("llvm.mlir.global", "llvm.mlir.addressof", "llvm.inline_asm"),
-    *("llvm.insertvalue", "llvm.extractvalue"),
-    *("llvm.intr.stacksave", "llvm.intr.stackrestore"),
+    *("llvm.insertvalue", "llvm.extractvalue", "llvm.ptrtoint", "llvm.inttoptr"),
+    *("llvm.intr.stacksave", "llvm.intr.stackrestore", "llvm.unreachable"),
+    *("llvm.intr.exp2", "llvm.intr.log2", "llvm.intr.copysign"),
+    *("llvm.intr.maxnum", "llvm.intr.minnum"),
 }
 
 
@@ -71,13 +73,11 @@ llvm.func @f(%p: !llvm.ptr {llvm.noalias, llvm.align = 16 : i64}, %q: !llvm.ptr 
   %27 = llvm.insertelement %x, %25[%c1 : i64] : vector<4xf32>
   %28 = llvm.call_intrinsic "llvm.sqrt.f32"(%x) {fastmathFlags = #llvm.fastmath<afn>}
       : (f32) -> f32
-  %29 = llvm.or disjoint %i, %c1 : i64
-  %30 = llvm.lshr exact %i, %c1 : i64
-  %31 = llvm.zext nneg %k : i32 to i64
-  %32 = llvm.ptrtoint %p : !llvm.ptr to i64
-  %33 = llvm.inttoptr %32 : i64 to !llvm.ptr
+  %29 = llvm.or %i, %c1 : i64
+  %30 = llvm.lshr %i, %c1 : i64
+  %31 = llvm.zext %k : i32 to i64
   %34 = llvm.mlir.zero : !llvm.ptr
-  llvm.store %34, %33 {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
+  llvm.store %34, %p {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
   llvm.return
 }
 """
@@ -204,6 +204,15 @@ def test_an_atomic_store():
         (
             "llvm.func @f() {\n %r = arith.constant 1 : i32\n llvm.return\n}",
             r"'arith\.constant' in @f",
+        ),
+        (
+            "llvm.func @f(%p: !llvm.ptr) {\n"
+            " %r = llvm.ptrtoint %p : !llvm.ptr to i64\n llvm.return\n}",
+            r"'llvm\.ptrtoint' in @f.*no translation is known",
+        ),
+        (
+            "llvm.func @f() {\n %r = llvm.mlir.undef : i64\n llvm.return\n}",
+            r"'llvm\.mlir\.undef' in @f.*no translation is known",
         ),
         (
             "llvm.func @f(%p: !llvm.ptr) {\n"
