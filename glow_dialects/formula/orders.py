@@ -37,6 +37,11 @@ def order_of_result(
     return match.order(a.result, b.result)
 
 
+def same_values(a: Term, b: Term) -> bool:
+    """Returns whether two terms are equal, if loops of one may stand for those of the other."""
+    return _Match({}).terms(a, b)
+
+
 class _Match:
     """The loops and stages of two statements that correspond, as far as that is known."""
 

@@ -8,13 +8,13 @@ from functools import partial, reduce
 
 from xdsl.dialects.builtin import i1
 
+from ....glow_dialects.formula.orders import same_values
 from ....glow_dialects.formula.ranges import interval
 from ....glow_dialects.formula.statement import (
     Apply,
     Constant,
     Convert,
     Loop,
-    LoopValue,
     NumberKind,
     Read,
     Reduce,
@@ -117,31 +117,13 @@ def index_in_memory(term: Term, size: int) -> Read | None:
     zero, length, last = (index_number(term.at, n) for n in (0, size, size - 1))
     index = Convert(NumberKind.INTEGER, term.at, found)
     low, high = interval(index)
-    if 0 <= low and high < size and _is_same(term, index):
+    # where both terms have the read, its loops stand for themselves
+    if 0 <= low and high < size and same_values(term, index):
         return found
     from_end = index_term(Primitive.ADD, index, length)
     chosen = index_term(Primitive.SELECT, _condition(Primitive.LE, zero, index), index, from_end)
     clamped = index_term(Primitive.MAXIMUM, index_term(Primitive.MINIMUM, chosen, last), zero)
-    return found if _is_same(term, clamped) else None
-
-
-def _is_same(a: Term, b: Term) -> bool:
-    """Returns whether two terms that read elements have equal values at all points."""
-    match a, b:
-        case Read(), Read():
-            equal = (a.source, a.outside) == (b.source, b.outside)
-        case LoopValue(), LoopValue():
-            equal = a.loop is b.loop
-        case Constant(), Constant():
-            equal = a.value == b.value
-        case Apply(), Apply():
-            equal = a.kind == b.kind
-        case Convert(), Convert():
-            equal = True
-        case _:
-            return False
-    same_parts = len(a.parts) == len(b.parts) and all(map(_is_same, a.parts, b.parts))
-    return equal and same_parts and a.type == b.type
+    return found if same_values(term, clamped) else None
 
 
 def reads_of(value: Term) -> list[Read]:
