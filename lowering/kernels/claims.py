@@ -6,21 +6,32 @@ from collections.abc import Sequence
 from functools import cache
 
 from ...glow_dialects.claims import Claim
+from ...glow_dialects.glow.base import DataParallel, OnlyMovesData
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call
 from ...glow_dialects.operators import OPERATORS
 from . import algorithms as _algorithms  # noqa: F401  (fills the registry)
-from .registry import has_kernel, implements, runs_on
+from .registry import kernel_of
 
 
 @cache
 def kernel_claims(machine: MachineDescription) -> Sequence[Claim]:
     """
     Returns a claim for each operator that can become kernels on a machine, on all element types
-    that it admits. `implements` and `runs_on` decide about calls.
+    that it admits: data-parallel operators, those with an algorithm, and those that instructions
+    express with views and copies.
     """
 
     def computes(call: Call) -> bool:
-        return implements(call) and runs_on(machine, call)
+        operator, found = call.operator, kernel_of(call.operator)
+        if issubclass(operator, DataParallel) and operator.depends_on_place(call):
+            return False
+        return found is None or found.on(machine, call)
 
-    return tuple(Claim(operator, when=computes) for operator in OPERATORS if has_kernel(operator))
+    return tuple(
+        Claim(operator, when=computes)
+        for operator in OPERATORS
+        if issubclass(operator, DataParallel)
+        or operator.has_trait(OnlyMovesData)
+        or kernel_of(operator) is not None
+    )

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from ...glow_dialects.elements import element_bytes
-from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
+from ...glow_dialects.glow.base import Node, OnlyMovesData
 from ...glow_dialects.glow.elementwise import X
 from ...glow_dialects.glow.structured import Structured
 from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim, Index, View
@@ -88,29 +88,6 @@ def kernel_of(operator: type[Node]) -> OperatorKernel | None:
     if is_formula and (is_composite(operator) or operator.has_trait(OnlyMovesData)):
         return None
     return found
-
-
-def has_kernel(operator: type[Node]) -> bool:
-    """
-    Returns whether calls of an operator can become kernels: those of data-parallel operators, those
-    with an algorithm, and those that instructions express with views and copies.
-    """
-    is_expressed = issubclass(operator, DataParallel) or operator.has_trait(OnlyMovesData)
-    return is_expressed or kernel_of(operator) is not None
-
-
-def implements(call: Call) -> bool:
-    """Returns whether an operator on these types can become a kernel."""
-    operator = call.operator
-    if issubclass(operator, DataParallel) and operator.depends_on_place(call):
-        return False
-    return has_kernel(operator)
-
-
-def runs_on(machine: MachineDescription, call: Call) -> bool:
-    """Returns whether a machine has the instructions for a call that `implements` admits."""
-    found = kernel_of(call.operator)
-    return found is None or found.on(machine, call)
 
 
 @dataclass(frozen=True)
