@@ -26,9 +26,9 @@ from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.scalar import Expr, bottom_up
 from ...passes.instructions.formulas import formula_of
 from ...passes.instructions.program import memref
-from .algorithms.elementwise import copy, elementwise
+from . import algorithms as _algorithms  # noqa: F401  (fills the registry)
 from .codegen.types import significant_strides
-from .registry import Epilogue, Kernel, kernel_of
+from .registry import Epilogue, Kernel, kernel_of, view_dims
 from .row_limits import ParameterRows
 
 _HASH_DIGITS = 12
@@ -119,8 +119,8 @@ class Computation:
         """Returns the nests of the algorithm, for parameters that have these views."""
         match self.op:
             case CopyOp():
-                k = Kernel(_MOVES, views[:1], views[1:], machine=machine)
-                copy(k)
+                k, dims = Kernel(_MOVES, views[:1], views[1:], machine=machine), view_dims(views[0])
+                k.copy(dims, views[0][dims], views[1][dims])
                 return k
             case StackedOp() as op:
                 return self._elementwise(views, len(op.outs), len(op.inouts), machine)
@@ -137,7 +137,9 @@ class Computation:
         """Returns the nest of a body that writes `outs` views, and reads and writes `inouts`."""
         assert self.body is not None
         k = Kernel(_MOVES, views[: outs + inouts], views[outs:], machine=machine)
-        elementwise(k, self.body, k.results, k.operands, inouts > 0)
+        dims = view_dims(views[0])
+        writes, reads = ([view[dims] for view in some] for some in (k.results, k.operands))
+        k.map_all(dims, writes, reads, self.body.results, in_place=inouts > 0)
         return k
 
     def _operator(

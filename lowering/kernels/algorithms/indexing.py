@@ -1,4 +1,6 @@
-"""Updates of rows that indices in memory name, and sums of all elements up to each one."""
+"""
+Splats, updates of rows that indices in memory name, and sums of all elements up to each one.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.constant import SplatOp
 from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.indexing import CumProdOp, CumSumOp, Cumulative, ScatterOp
 from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, Indirect
@@ -18,6 +21,11 @@ _COMBINE: Mapping[str, Callable[[Expr, Expr], Expr]] = {
     "max": maximum,
     "min": minimum,
 }
+
+
+@kernel(SplatOp)
+def splat(k: Kernel) -> None:
+    k.fill(k.result, k.call.get("value"))
 
 
 @kernel(ScatterOp)
