@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import i8, i16, i32
+from xdsl.dialects.builtin import bf16, i8, i16, i32
 
 from ....glow_dialects.elements import compute_type, element_bytes, storage_type
 from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.matrix import MatMulOp
 from ....glow_dialects.glow_cpu.packed import PackedMatMulOp
+from ....glow_dialects.glow_cpu.rounded import RoundedMatMulOp
 from ....glow_dialects.glow_nest.affine import Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.integers import u8
+from ....glow_dialects.machine import MachineDescription
+from ....glow_dialects.operator import Call
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import (
     balanced_panel,
@@ -32,6 +35,11 @@ from .row_blocks import Rows, each_panel, for_rows, in_blocks, one_or_several
 _QUAD, _PAIR = 4, 2
 
 
+def _multiplies_bf16(machine: MachineDescription, call: Call) -> bool:
+    return dot_kind(machine, bf16, bf16, _PAIR) is not None
+
+
+@kernel(RoundedMatMulOp, on=_multiplies_bf16)
 @kernel(MatMulOp, keeps_limits=True)
 def matmul(k: Kernel) -> None:
     """
@@ -40,7 +48,7 @@ def matmul(k: Kernel) -> None:
     A right operand that is stored transposed is read along `t`. If there are many rows with few
     terms each, a transposed copy pays off and is made first. Of large matrices, the left one is
     copied if its rows are not contiguous, and the right one is copied to panels of columns. Narrow
-    integers are multiplied in groups.
+    integers are multiplied in groups, and so are rounded elements.
     """
     lhs, rhs = k.operands
     batch = view_dims(lhs, "b")[:-2]
@@ -50,8 +58,8 @@ def matmul(k: Kernel) -> None:
         rhs = swapped(rhs)
     rows, terms, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
     has_limits = any(v.limits for v in (lhs, rhs, *k.elementwise_views))
-    factors = _grouped(k, lhs, rhs)
-    if factors is not None and not has_limits and repays_grouping(rows):
+    factors, is_rounded = _grouped(k, lhs, rhs), k.call.operator is RoundedMatMulOp
+    if factors is not None and (is_rounded or (not has_limits and repays_grouping(rows))):
         grouped_product(k, lhs, rhs, factors)
         return
     size = element_bytes(rhs.element)
@@ -78,7 +86,9 @@ def matmul(k: Kernel) -> None:
 
 
 def _grouped(k: Kernel, lhs: View, rhs: View) -> Factors | None:
-    """Returns how the machine multiplies groups of narrow integers; None for other elements."""
+    """Returns how the machine multiplies groups of narrow numbers; None for other elements."""
+    if k.call.operator is RoundedMatMulOp:
+        return Factors(bf16, bf16, _PAIR)
     a, b = storage_type(lhs.element), storage_type(rhs.element)
     if k.element != i32 or not {a, b} <= {u8, i8, i16}:
         return None
