@@ -24,6 +24,7 @@ from ....glow_dialects.elements import (
     strides_of,
 )
 from ....glow_dialects.identity_cache import cached_by_identity
+from ....glow_dialects.views import view_type
 
 INDEX = IndexType()
 
@@ -72,19 +73,11 @@ def flat_type(element: Attribute, low: int, high: int) -> MemRefType:
 
 
 def significant_strides(t: MemRefType) -> tuple[int, ...]:
-    """
-    Returns the strides of a memref. A dimension of size 1, whose stride does not matter, gets the
-    stride that it has in a dense array, so that equal arrangements have equal strides.
-    """
-    shape, strides = t.get_shape(), list(strides_of(t))
+    """Returns the strides of a memref, of those in equal arrangements the same."""
+    shape = t.get_shape()
     if 0 in shape:
         return row_major_strides(shape)
-    dense = 1
-    for d in range(len(shape) - 1, -1, -1):
-        if shape[d] == 1:
-            strides[d] = dense
-        dense = strides[d] * shape[d]
-    return tuple(strides)
+    return strides_of(view_type(t.element_type, shape, strides_of(t)))
 
 
 @cached_by_identity
