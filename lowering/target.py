@@ -77,14 +77,12 @@ class Target:
     cpu: str
     features: str
     """The differences from the CPU of that name: comma-separated, each with `+` or `-`."""
-    level: int = 3
-    """Effort of the code generator, 0 to 3."""
 
     def key(self) -> tuple[str, ...]:
         """Returns everything about the target and LLVM that object code depends on."""
         version = ".".join(map(str, llvm.llvm_version_info))
         versions = (f"llvmlite {llvmlite.__version__}", f"llvm {version}")
-        return (self.triple, self.cpu, self.features, str(self.level), *versions)
+        return (self.triple, self.cpu, self.features, *versions)
 
     @property
     def architecture(self) -> str:
@@ -146,7 +144,7 @@ class Target:
         except RuntimeError as error:
             raise CompileError(f"LLVM does not know the target {self.triple!r}: {error}") from None
         return target.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=self.level, reloc="pic", jit=True
+            cpu=self.cpu, features=self.features, opt=3, reloc="pic", jit=True
         )
 
 

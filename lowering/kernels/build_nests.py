@@ -120,9 +120,9 @@ class _Kernels:
         if self.rows is not None:
             pitches = [p.rows.pitches for p in parameters]
             keeps = computation.keeps_limits
-            found = limited_kernel(made, views, pitches, self.rows.most, keeps)
-            made, is_limited = found.steps, found.is_limited
-            self.written[name] = found.pitches
+            made, self.written[name], is_limited = limited_kernel(
+                made, views, pitches, self.rows.most, keeps
+            )
         types, hints = [p.type for p in parameters], [p.qualifier.value for p in parameters]
         if is_limited:
             types.append(_NUMBER)

@@ -29,7 +29,7 @@ from ...glow_dialects.glow_nest.nest import Nest, Repeat, Step, mapped, substitu
 from ...glow_dialects.row_attributes import COUNT, inputs_with_rows
 from .codegen.types import significant_strides
 from .row_places import RowsLost, accessed, row_of
-from .threads.overlap import nests_of
+from .threads.overlap import nests_of, reads_of
 
 Pitches = frozenset[int]
 NONE: Pitches = frozenset()
@@ -146,25 +146,16 @@ def _form(value: SSAValue) -> tuple[Sequence[int], Sequence[int]]:
 # kernels
 
 
-@dataclass(frozen=True)
-class KernelRows:
-    """The steps of a kernel with limits of loops, and the pitches of what it writes."""
-
-    steps: Sequence[Step]
-    pitches: Mapping[int, Pitches]
-    """By the number of the parameter."""
-    is_limited: bool
-
-
 def limited_kernel(
     steps: Sequence[Step],
     views: Sequence[View],
     pitches: Sequence[Pitches],
     most: int,
     keeps_limits: bool,
-) -> KernelRows:
+) -> tuple[Sequence[Step], Mapping[int, Pitches], bool]:
     """
-    Returns the steps of a kernel with limits of the loops over rows. `pitches` are those of the
+    Returns the steps of a kernel with limits of the loops over rows, the pitches of what it writes,
+    by the number of the parameter, and whether a loop has a limit. `pitches` are those of the
     parameters, which have `views`; those of other steps follow. `keeps_limits` says whether the
     algorithm has given their limits to the loops over scratch. Raises RowsLost.
     """
@@ -176,7 +167,7 @@ def limited_kernel(
         for write in nest.writes:
             if (number := write.buffer.parameter) is not None:
                 written[number] = _joined(written.get(number, NONE), _pitches_of(write))
-    return KernelRows(made, written, _is_limited(made))
+    return made, written, _is_limited(made)
 
 
 def _is_limited(steps: Sequence[Step]) -> bool:
@@ -264,7 +255,7 @@ class _Follower:
 
     def _find(self, nest: Nest) -> None:
         """Finds the loops over rows of one nest."""
-        for access in (*nest.reduced_reads, *nest.operands, *nest.index_accesses()):
+        for access in reads_of(nest):
             for pitch in self.pitches.get(access.buffer, NONE):
                 self._follow(access, pitch, frozenset(nest.reduced))
 

@@ -7,6 +7,7 @@ Accumulators go to a small array on the stack, from which the nest that finishes
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from math import ceil, prod
 
@@ -34,7 +35,6 @@ from ..schedules.amx_tile import (
     filter_bytes,
     image_bytes,
     stride_of,
-    substituted,
     table_of,
 )
 from ..threads.split import Share, Split, is_balanced
@@ -152,7 +152,8 @@ class TileNest:
     def _group(self, kind: GroupLoops, bound: Bound) -> None:
         plan, images = self.plan, len(kind.group.tiles)
         change = {**kind.change, **self._first_quad}
-        reads = [substituted(a, change) for a in (self.roles.image, self.roles.filter)]
+        inputs, write = (self.roles.image, self.roles.filter), self.nest.writes[0]
+        reads = [replace(a, place=a.place.at(change)) for a in inputs]
         if self.plan.prefetch_next:
             reads.append(self._ahead(reads[1], kind))
         places = self.memory.places(reads, bound)
@@ -160,7 +161,7 @@ class TileNest:
             self.e.add(glow_vec.TileZeroOp(tile))
         self._reduce(0, reads, places, kind)
         if self._stores_directly:
-            write = substituted(self.nest.writes[0], change)
+            write = replace(write, place=write.place.at(change))
             self._store(kind, write, self.memory.places([write], bound)[write])
         else:
             self._store(kind, None, Address(None, 0))

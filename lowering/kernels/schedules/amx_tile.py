@@ -18,7 +18,7 @@ nearly everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from math import prod
 
@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
 
 from ....glow_dialects.costs import amx_group, results
 from ....glow_dialects.elements import element_bytes, is_unsigned, storage_type
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, stride_of
+from ....glow_dialects.glow_nest.affine import Access, Dim, stride_of
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.glow_nest.schedule import AmxTile, TileGroup
 from ....glow_dialects.glow_vec import TileProduct
@@ -319,11 +319,6 @@ def _cost(plan: TilePlan, steps: int) -> float:
         sizes = (len(group.tiles), plan.panels, plan.rows, plan.roles.quads)
         total += prod(group.counts) * amx_group(*sizes, steps)
     return total * plan.columns
-
-
-def substituted(access: Access, change: Mapping[Dim, Affine]) -> Access:
-    """Returns the access with forms of other variables in the place of some variables."""
-    return Access(access.buffer, access.place.at(change))
 
 
 def filter_bytes(nest: Nest, roles: TileRoles) -> int:

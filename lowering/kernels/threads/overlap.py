@@ -35,8 +35,7 @@ def nests_of(steps: Iterable[Step]) -> Iterator[Nest]:
 
 def reads_of(nest: Nest) -> list[Access]:
     """Returns the accesses that a nest reads, including those of indices."""
-    reads = [*(nest.reduction.reads if nest.reduction else ()), *nest.operands]
-    return [*reads, *nest.index_accesses()]
+    return [*nest.reduced_reads, *nest.operands, *nest.index_accesses()]
 
 
 def may_meet(a: Sequence[Access], b: Sequence[Access], repeated: Dim | None = None) -> bool:

@@ -125,7 +125,6 @@ def test_cache_is_used_and_everything_is_in_the_key(tmp_path: Path, monkeypatch)
         (KERNEL, host, "glow 2"),
         (KERNEL, Target(host.triple, "generic", host.features), "glow 1"),
         (KERNEL, Target(host.triple, host.cpu, ""), "glow 1"),
-        (KERNEL, Target(host.triple, host.cpu, host.features, level=1), "glow 1"),
     ]
     for _ in range(2):
         for text, machine, version in variants:
