@@ -89,8 +89,8 @@ def banded_product(rows: int = 1000, width: int = 9, columns: int = 64) -> Pair:
         total: SSAValue | None = None
         for t in range(width):
             part = [rows, columns]
-            shifted = SliceOp.of(padded, starts=[t, 0], sizes=part, strides=[1, 1]).result
-            diagonal = SliceOp.of(band, starts=[0, t], sizes=[rows, 1], strides=[1, 1]).result
+            shifted = SliceOp.of(padded, starts=[t, 0], sizes=part).result
+            diagonal = SliceOp.of(band, starts=[0, t], sizes=[rows, 1]).result
             wide = BroadcastOp.of(diagonal, result_types=[floats(*part)]).result
             product = MulOp.of(wide, shifted).result
             total = product if total is None else AddOp.of(total, product).result
@@ -167,10 +167,7 @@ def depthwise(channels: int = 64, size: int = 56) -> Pair:
 
     def operators(v: Sequence[SSAValue]) -> SSAValue:
         bias = make_constant(np.zeros(channels, np.float32)).result
-        found = ConvolutionOp.of(
-            *(v[0], v[1], bias), strides=[1, 1], pads=[1] * 4, dilations=[1, 1], group=channels
-        )
-        return found.result
+        return ConvolutionOp.of(v[0], v[1], bias, pads=[1] * 4, group=channels).result
 
     types = [floats(1, channels, size, size), floats(channels, 1, 3, 3)]
     return Pair(glow.define("depthwise", text), types, operators)
@@ -183,8 +180,7 @@ def pooling(channels: int = 64, size: int = 56) -> Pair:
     """
 
     def operators(v: Sequence[SSAValue]) -> SSAValue:
-        found = MaxPoolOp.of(v[0], kernel=[3, 3], strides=[2, 2], pads=[1] * 4, dilations=[1, 1])
-        return found.result
+        return MaxPoolOp.of(v[0], kernel=[3, 3], strides=[2, 2], pads=[1] * 4).result
 
     return Pair(glow.define("pooling", text), [floats(1, channels, size, size)], operators)
 
@@ -197,9 +193,7 @@ def convolution() -> Pair:
 
     def operators(v: Sequence[SSAValue]) -> SSAValue:
         bias = make_constant(np.zeros(64, np.float32)).result
-        ones = [1, 1]
-        found = ConvolutionOp.of(v[0], v[1], bias, strides=ones, pads=[1] * 4, dilations=ones)
-        return found.result
+        return ConvolutionOp.of(v[0], v[1], bias, pads=[1] * 4).result
 
     types = [floats(1, 64, 28, 28), floats(64, 64, 3, 3)]
     return Pair(glow.define("convolution", text), types, operators)

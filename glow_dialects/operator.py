@@ -12,7 +12,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 from xdsl.dialects.builtin import (
     BytesAttr,
@@ -38,7 +38,7 @@ from .elements import is_float, is_integer, is_narrow_storage, storage_type, ten
 from .extents import symbol_size
 from .python_values import Python, to_attribute, to_python
 from .symbol import Symbol
-from .syntax import fill_defaults, parse_properties, print_properties
+from .syntax import default_of, fill_defaults, parse_properties, print_properties
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,6 @@ class Call:
     def fail(self, what: str) -> VerifyException:
         """Returns an error to raise, of the form "expected ..., found ..."."""
         return VerifyException(what)
-
-
-Shaped: TypeAlias = "TensorType | MemRefType"
 
 
 CANONICALIZATION: Table[type[Operation], Sequence[RewritePattern]] = Table("patterns")
@@ -194,13 +191,14 @@ class Node(IRDLOperation, abc.ABC):
         """
         Builds a node from values and Python properties: `SoftmaxOp.of(x, axis=1)`.
 
-        Result types are inferred unless given. Omitted properties take their defaults, except for
-        lists with a number for each dimension, which must be given. Raises VerifyException if the
-        operands do not fit.
+        Result types are inferred unless given. Omitted properties take their defaults; that of a
+        list with a number for each dimension has the length that fits the rank of the first
+        operand. Raises VerifyException if the operands do not fit.
         """
         attributes = {name: to_attribute(value) for name, value in properties.items()}
+        first = operands[0].type if operands else None
         for name, definition in cls.get_irdl_definition().properties.items():
-            if name not in attributes and (default := definition.default_value) is not None:
+            if name not in attributes and (default := default_of(definition, first)) is not None:
                 attributes[name] = default
         declared = tuple(result_types or ())
         call = Call(cls, tuple(o.type for o in operands), declared, attributes)

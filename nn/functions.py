@@ -101,8 +101,6 @@ def transposed_convolution(
         *(TransposedConvolutionOp, x, weight, bias),
         strides=[stride] * n,
         pads=[padding] * (2 * n),
-        dilations=[1] * n,
-        output_padding=[0] * n,
     )
 
 

@@ -322,8 +322,7 @@ class Tensor:
 
     def slice(self, starts: Sequence[int], sizes: Sequence[int]) -> Tensor:
         """Returns the part of `sizes` that begins at `starts`."""
-        steps = [1] * self.rank
-        return self.graph.node(SliceOp, self, starts=starts, sizes=sizes, strides=steps)
+        return self.graph.node(SliceOp, self, starts=starts, sizes=sizes)
 
     def cast(self, dtype: np.dtype | type | str) -> Tensor:
         """Returns the elements converted to another dtype."""

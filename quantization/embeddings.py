@@ -118,6 +118,4 @@ class _Table:
         both = build(ConcatOp, low, high, axis=len(shape) - 1)
         if self.columns == 2 * shape[-1]:
             return both
-        sizes = [*shape[:-1], self.columns]
-        starts, strides = [0] * len(shape), [1] * len(shape)
-        return build(SliceOp, both, starts=starts, sizes=sizes, strides=strides)
+        return build(SliceOp, both, sizes=[*shape[:-1], self.columns])

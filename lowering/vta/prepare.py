@@ -54,7 +54,7 @@ RULES = RuleTable()
 def convolution_of_sum(node: ReduceSumOp, build: Build) -> SSAValue | None:
     """Returns the convolution in place of a sum over rows and columns of widened numbers."""
     shape, axes = shape_of(node.input.type), sorted(node.axes.get_values())
-    wide, spatial = defining_op(node.input, CastOp), len(shape) - 2
+    wide = defining_op(node.input, CastOp)
     if wide is None or len(shape) not in (3, 4) or axes != list(range(2, len(shape))):
         return None
     if not is_byte(wide.input):
@@ -66,9 +66,6 @@ def convolution_of_sum(node: ReduceSumOp, build: Build) -> SSAValue | None:
         source,
         ones,
         build.constant(np.zeros(channels, np.int32), "zeros"),
-        strides=[1] * spatial,
-        dilations=[1] * spatial,
-        pads=[0] * 2 * spatial,
         group=channels,
     )
     return build.reshape(sums, shape_of(node.result.type))

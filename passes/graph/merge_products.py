@@ -321,7 +321,6 @@ def merge(products: Sequence[_Product]) -> bool:
             whole,
             starts=[*([0] * len(lead)), start],
             sizes=[*lead, product.columns],
-            strides=[1] * (len(lead) + 1),
         )
         before = product.last.operands
         replace_node(product.last, [part], part.result)

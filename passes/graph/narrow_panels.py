@@ -78,5 +78,4 @@ def _whole_blocks(node: BlockQuantizedMatMulOp, build: Build) -> SSAValue:
     missing = shape_of(node.weights.type)[1] * node.block(node.call) - inner
     if not missing:
         return node.input
-    none = [0] * len(outer)
-    return build(PadOp, node.input, low=[*none, 0], high=[*none, missing], value=0.0)
+    return build(PadOp, node.input, high=[*[0] * len(outer), missing], value=0.0)

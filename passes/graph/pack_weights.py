@@ -263,9 +263,8 @@ class _Rules:
         terms = dot_terms(self.machine, element_of(x.type))
         groups = -(-inner // terms)
         if groups * terms > inner:
-            rank = len(shape_of(x.type))
-            high = [0] * (rank - 1) + [groups * terms - inner]
-            x = build(PadOp, x, low=[0] * rank, high=high, value=0.0)
+            high = [0] * (len(shape_of(x.type)) - 1) + [groups * terms - inner]
+            x = build(PadOp, x, high=high, value=0.0)
         constant = build.add(
             lazy_constant(
                 [-(-columns // lanes), groups, lanes, terms],

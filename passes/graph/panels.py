@@ -50,7 +50,7 @@ def panels(matrix: SSAValue, turned: bool, width: int, build: Build) -> SSAValue
     count = -(-shape[columns] // width)
     if rest := count * width - shape[columns]:
         high = [rest if d == columns else 0 for d in range(2)]
-        matrix = build(PadOp, matrix, low=[0, 0], high=high, value=0.0)
+        matrix = build(PadOp, matrix, high=high, value=0.0)
     parts = [*shape[:columns], count, width, *shape[columns + 1 :]]
     order = [0, 2, 1] if turned else [1, 0, 2]
     return build(TransposeOp, build.reshape(matrix, parts), permutation=order)
@@ -69,5 +69,4 @@ def paired_panels(matrix: SSAValue, columns: int, lanes: int, build: Build) -> S
     used = -(-columns // lanes)
     if used == count * vectors:
         return single
-    sizes = [used, inner // 2, lanes, 2]
-    return build(SliceOp, single, starts=[0] * 4, sizes=sizes, strides=[1] * 4)
+    return build(SliceOp, single, sizes=[used, inner // 2, lanes, 2])

@@ -168,8 +168,7 @@ def _slice(build: Build, value: SSAValue, ranges: Sequence[range]) -> SSAValue:
     taken = [*whole, *ranges]
     if [range(n) for n in shape] == taken:
         return value
-    starts, sizes = [r.start for r in taken], [len(r) for r in taken]
-    return build(SliceOp, value, starts=starts, sizes=sizes, strides=[1] * len(taken))
+    return build(SliceOp, value, starts=[r.start for r in taken], sizes=[len(r) for r in taken])
 
 
 def _part(node: ConvolutionOp, build: Build, bands: Sequence[_Band]) -> SSAValue:

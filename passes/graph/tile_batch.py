@@ -108,8 +108,7 @@ def _part(value: SSAValue, first: int, count: int) -> SliceOp:
     """Returns some images of an argument."""
     shape = shape_of(value.type)
     rest = [0] * (len(shape) - 1)
-    strides = [1] * len(shape)
-    node = SliceOp.of(value, starts=[first, *rest], sizes=[count, *shape[1:]], strides=strides)
+    node = SliceOp.of(value, starts=[first, *rest], sizes=[count, *shape[1:]])
     node.results[0].name_hint = value.name_hint
     return node
 

@@ -82,8 +82,7 @@ def short_time_transform(node: OnnxNode) -> SSAValue:
         weights = build.elementwise(MulOp, weights, build.cast(window, element(x)))
     signal = build.transpose(build.reshape(x, [batch, total, parts]), [0, 2, 1])
     bias = build.splat(0, element(x), [matrix.shape[1]])
-    none = {"dilations": [1], "pads": [0, 0], "group": 1}
-    found = build.op(ConvolutionOp, signal, weights, bias, strides=[step], **none)
+    found = build.op(ConvolutionOp, signal, weights, bias, strides=[step])
     frames = shape(found)[2]
     return build.reshape(
         build.transpose(found, [0, 2, 1]), [batch, frames, matrix.shape[1] // 2, 2]

@@ -149,7 +149,7 @@ def _folded_by_phases(
     taps = [-(-k // s) for k, s in zip(block, strides, strict=True)]
     missing = [t * s - k for t, s, k in zip(taps, strides, block, strict=True)]
     if any(missing):
-        x = build.op(PadOp, x, low=[0] * (2 + 2 * n), high=[0, 0, *missing, *[0] * n], value=0)
+        x = build.op(PadOp, x, high=[0, 0, *missing, *[0] * n], value=0)
     parted = [size for pair in zip(taps, strides, strict=True) for size in pair]
     x = build.reshape(x, [batch, channels, *parted, *counts])
     tap_axes, phase_axes = range(2, 2 + 2 * n, 2), range(3, 3 + 2 * n, 2)
@@ -168,4 +168,4 @@ def _folded_by_phases(
     beyond = [size - k for size, k in zip(image, kept, strict=True)]
     if not any(beyond):
         return x
-    return build.op(PadOp, x, low=[0] * (2 + n), high=[0, 0, *beyond], value=0)
+    return build.op(PadOp, x, high=[0, 0, *beyond], value=0)

@@ -75,8 +75,7 @@ def _filter_adjoint(node: ConvolutionOp, seed: SSAValue, build: Build) -> SSAVal
     )
     sizes = [shape[1], shape[0], *shape[2:]]
     if list(shape_of(products.type)) != sizes:
-        start, step = [0] * len(sizes), [1] * len(sizes)
-        products = build(SliceOp, products, starts=start, sizes=sizes, strides=step)
+        products = build(SliceOp, products, sizes=sizes)
     return _swapped(build, products)
 
 

@@ -46,7 +46,7 @@ def concat(
         sizes = shape_of(operand.type)
         if i in wanted:
             starts = [start if d == axis else 0 for d in range(len(sizes))]
-            found[i] = build(SliceOp, seed, starts=starts, sizes=sizes, strides=[1] * len(sizes))
+            found[i] = build(SliceOp, seed, starts=starts, sizes=sizes)
         start += sizes[axis]
     return found
 

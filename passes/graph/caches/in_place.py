@@ -255,8 +255,7 @@ def _keep(pair: _Pair, rows: Rows) -> tuple[int, SSAValue]:
     state.name_hint = past.name_hint
     build = Build()
     sizes = [shape[i] for i in order]
-    zeros, ones = [0] * len(shape), [1] * len(shape)
-    value = stored = build(SliceOp, state, starts=zeros, sizes=sizes, strides=ones)
+    value = stored = build(SliceOp, state, sizes=sizes)
     back = [order.index(i) for i in range(len(order))]
     if place != axis:
         value = build(TransposeOp, stored, permutation=back)

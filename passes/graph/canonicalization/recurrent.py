@@ -26,9 +26,7 @@ class ReadWhatAnotherKeeps(RewritePattern):
         if not other.is_before_in_block(op):
             other.detach()
             rewriter.insert(other)
-        parts = SliceOp.of(
-            *other.results, starts=[0] * 4, sizes=list(sizes), strides=[1] * len(sizes)
-        )
+        parts = SliceOp.of(*other.results, sizes=list(sizes))
         rewriter.replace(op, [parts], [parts.result])
 
 

@@ -258,7 +258,6 @@ def average(node: AvgPoolOp, by: FixedPoint) -> Fixed | None:
         bias,
         strides=node.strides,
         dilations=node.dilations,
-        pads=[0] * len(pads),
         group=channels,
     )
     return Fixed(sums, scale_of(q) / counts)

@@ -221,8 +221,7 @@ class Layouts:
         value = self.add(ReshapeOp, found.value, result_types=[whole])
         if found.is_full:
             return value
-        n = len(shape)
-        return self.add(SliceOp, value, starts=[0] * n, sizes=list(shape), strides=[1] * n)
+        return self.add(SliceOp, value, sizes=list(shape))
 
     def constant(
         self,
@@ -293,7 +292,6 @@ class Layouts:
                     whole,
                     starts=[a - b for a, b in zip(low, pad.call.ints("low"), strict=True)],
                     sizes=list(shape_of(pad.result.type)),
-                    strides=[1] * len(low),
                 )
                 pad.result.replace_all_uses_with(part)
                 pad.detach()

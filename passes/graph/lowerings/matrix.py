@@ -33,7 +33,7 @@ def packed_matmul(node: PackedMatMulOp, build: Build) -> SSAValue:
     matrix = build(TransposeOp, node.weights, permutation=[1, 0, 2])
     matrix = build.reshape(matrix, [inner, panels * width])
     if columns < panels * width:
-        matrix = build(SliceOp, matrix, starts=[0, 0], sizes=[inner, columns], strides=[1, 1])
+        matrix = build(SliceOp, matrix, sizes=[inner, columns])
     rows = prod(shape_of(node.input.type)[:-1])
     product = build(MatMulOp, build.reshape(node.input, [rows, inner]), matrix)
     return build.reshape(product, shape_of(node.result.type))

@@ -79,7 +79,6 @@ def local_response_norm(node: LocalResponseNormOp, build: Build) -> SSAValue:
             squares,
             starts=[shift * a for a in along],
             sizes=list(shape),
-            strides=[1] * rank,
         )
         total = part if total is None else build(AddOp, total, part)
     assert total is not None

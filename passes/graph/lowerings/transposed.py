@@ -164,7 +164,6 @@ def _phase(
         _part(build, node.input, [w.start for w in windows], [w.size for w in windows]),
         taken,
         node.bias,
-        strides=[1] * len(windows),
         dilations=[w.dilation for w in windows],
         pads=[*(w.pad_low for w in windows), *(w.pad_high for w in windows)],
         group=node.group,
@@ -176,13 +175,7 @@ def _part(build: Build, x: SSAValue, starts: Sequence[int], sizes: Sequence[int]
     batch, channels, *whole = shape_of(x.type)
     if list(sizes) == whole:
         return x
-    return build(
-        SliceOp,
-        x,
-        starts=[0, 0, *starts],
-        sizes=[batch, channels, *sizes],
-        strides=[1] * (len(sizes) + 2),
-    )
+    return build(SliceOp, x, starts=[0, 0, *starts], sizes=[batch, channels, *sizes])
 
 
 def _interleaved(build: Build, phases: Sequence[SSAValue], strides: Sequence[int]) -> SSAValue:
@@ -228,8 +221,6 @@ def _together(node: TransposedConvolutionOp, build: Build, dims: Sequence[Dimens
         _part(build, node.input, [w.start for w in windows], [w.size for w in windows]),
         filters,
         build.reshape(bias, [group * prod(strides) * outputs]),
-        strides=[1] * len(dims),
-        dilations=[1] * len(dims),
         pads=[*(w.pad_low for w in windows), *(w.pad_high for w in windows)],
         group=node.group,
     )
@@ -248,7 +239,7 @@ def _rows_of_phases(
     missing = [a - b for a, b in zip(whole, kernel, strict=True)]
     filters = node.filter
     if any(missing):
-        filters = build(PadOp, filters, low=[0] * (n + 2), high=[0, 0, *missing], value=0.0)
+        filters = build(PadOp, filters, high=[0, 0, *missing], value=0.0)
     split = [k for pair in zip(taps, strides, strict=True) for k in pair]
     filters = build.reshape(filters, [group, channels // group, per_group, *split])
     phases, places = range(4, 3 + 2 * n, 2), range(3, 3 + 2 * n, 2)
