@@ -50,7 +50,7 @@ from .inversion import (
     within,
 )
 from .registry import adjoint, tangent
-from .stages import Partial, partials, simple_stages
+from .stages import Partial, indices_of, partials, simple_stages
 from .terms import TermAlgebra, Text, substituted
 
 _ALGEBRA = TermAlgebra()
@@ -88,10 +88,9 @@ class _Values:
     def placeholder(self, value: SSAValue, like: Stage) -> Read:
         """Returns the element of a graph value at the point of a stage's loops."""
         t = compute_type(element_of(value.type))
-        indices = tuple(integer(0) if p is None else loop_value(p) for p in like.places)
         source = Stage(f"d{len(self._known)}", like.places, Constant(t, 0, 0))
         self._known[source] = value
-        return Read(t, 0, source, like.shape, indices)
+        return Read(t, 0, source, like.shape, indices_of(like))
 
     def computed(self, places: Sequence[Loop | None], term: Term, element: Attribute) -> SSAValue:
         """Returns the value of a formula for all points of the loops `places`."""

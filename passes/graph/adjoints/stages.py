@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import i1
-
 from ....glow_dialects.elements import is_float
 from ....glow_dialects.formula.statement import (
     Apply,
@@ -29,6 +27,7 @@ from ....glow_dialects.formula.statement import (
     with_parts,
 )
 from ....glow_dialects.scalar import Expr, Primitive, fold
+from .inversion import all_of, integer, loop_value
 from .partials import PARTIALS
 from .terms import TermAlgebra, substituted
 
@@ -110,29 +109,23 @@ def partials(stage: Stage, wanted: AbstractSet[int | Stage]) -> list[Partial]:
     return list(_through(value.body, value.over, factor, wanted))
 
 
+def indices_of(stage: Stage) -> tuple[Term, ...]:
+    """Returns the indices of a stage's value at the point of its loops."""
+    return tuple(integer(0) if p is None else loop_value(p) for p in stage.places)
+
+
 def _value_of(stage: Stage) -> Read:
     """Returns a stage's value at the point of its loops."""
-    indices = tuple(
-        Constant(NumberKind.INTEGER, 0, 0) if p is None else LoopValue(NumberKind.INTEGER, 0, p)
-        for p in stage.places
-    )
-    return Read(stage.value.type, 0, stage, stage.shape, indices)
+    return Read(stage.value.type, 0, stage, stage.shape, indices_of(stage))
 
 
 def _product_of_others(stage: Stage, value: Reduce) -> Stage:
     """Returns the stage of the products of all but one, which is right where some are 0."""
     others = {loop: Loop(f"{loop.name}_", loop.size) for loop in value.over}
-    equal: Term | None = None
-    for a, b in others.items():
-        same = _ALGEBRA.apply(Primitive.EQ, [LoopValue(NumberKind.INTEGER, 0, x) for x in (a, b)])
-        both = None if equal is None else Apply(i1, 0, Primitive.AND, (equal, same))
-        equal = same if both is None else both
-    assert equal is not None
-    body = substituted(
-        value.body, {a: LoopValue(NumberKind.INTEGER, 0, b) for a, b in others.items()}
-    )
+    equal = [_ALGEBRA.apply(Primitive.EQ, list(map(loop_value, pair))) for pair in others.items()]
+    body = substituted(value.body, {a: loop_value(b) for a, b in others.items()})
     one = Constant(value.type, 0, 1)
-    body = _ALGEBRA.apply(Primitive.SELECT, [equal, one, body])
+    body = _ALGEBRA.apply(Primitive.SELECT, [all_of(equal), one, body])
     loops = (*stage.loops, *value.over)
     return Stage(
         f"{stage.name}_others", loops, replace(value, over=tuple(others.values()), body=body)
