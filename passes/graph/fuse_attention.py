@@ -14,7 +14,6 @@ operand loses its transpose here, and those that become necessary meet their inv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -32,6 +31,8 @@ from ...glow_dialects.glow.normalization import SoftmaxOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, TransposeOp
 from ...glow_dialects.operator import element_of, shape_of
 from ..levels import GRAPH
+from .permutations import Permutation, compose
+from .reordering import permutation_of, transpose
 from .rewriting import Build, RuleTable, apply_rules, defining_op, splat_value
 
 _HEADS_LAST_BUT_ONE = (0, 2, 1, 3)
@@ -116,15 +117,12 @@ def _softmax_of(weights: SSAValue) -> tuple[SoftmaxOp | None, bool]:
     return softmax, True
 
 
-def _transposed(build: Build, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
+def _transposed(build: Build, value: SSAValue, permutation: Permutation) -> SSAValue:
     """Returns `value` transposed; two transposes in a row become at most one."""
     inner = defining_op(value, TransposeOp)
     if inner is not None:
-        before = inner.call.ints("permutation")
-        value, permutation = inner.input, [before[p] for p in permutation]
-    if list(permutation) == list(range(len(permutation))):
-        return value
-    return build(TransposeOp, value, permutation=permutation)
+        value, permutation = inner.input, compose(permutation_of(inner), permutation)
+    return transpose(build, value, permutation)
 
 
 def _by_position(build: Build, value: SSAValue, transposed: bool) -> SSAValue:
@@ -153,7 +151,7 @@ def _shared(key: SSAValue, value: SSAValue, build: Build) -> tuple[SSAValue, SSA
 def _unrepeated(value: SSAValue, build: Build) -> SSAValue:
     """Returns [images, positions, heads, width] before its heads are repeated."""
     turn = defining_op(value, TransposeOp)
-    order = list(range(4)) if turn is None else turn.call.ints("permutation")
+    order = tuple(range(4)) if turn is None else permutation_of(turn)
     joined = defining_op(value if turn is None else turn.input, ReshapeOp)
     repeated = None if joined is None else defining_op(joined.input, BroadcastOp)
     if joined is None or repeated is None:

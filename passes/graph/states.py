@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i64
 from ...errors import CompileError, at_operation
 from ...glow_dialects.glow_inst.memory import NAME, STATE
 from ...glow_dialects.operator import text_of
+from .rewriting import attribute_dictionaries
 
 
 def states_of(graph: func.FuncOp) -> dict[int, int]:
@@ -46,12 +47,10 @@ def states_of(graph: func.FuncOp) -> dict[int, int]:
 
 def set_states(graph: func.FuncOp, states: Mapping[int, int]) -> None:
     """Declares arguments as states, by number, with the numbers of their results."""
-    count = len(graph.function_type.inputs)
-    given = graph.arg_attrs.data if graph.arg_attrs is not None else [DictionaryAttr({})] * count
-    graph.properties["arg_attrs"] = ArrayAttr(
-        DictionaryAttr({**about.data, STATE: IntegerAttr(states[i], i64)}) if i in states else about
-        for i, about in enumerate(given)
-    )
+    given = attribute_dictionaries(graph.arg_attrs, len(graph.function_type.inputs))
+    for i, result in states.items():
+        given[i][STATE] = IntegerAttr(result, i64)
+    graph.properties["arg_attrs"] = ArrayAttr(map(DictionaryAttr, given))
 
 
 def set_named_states(graph: func.FuncOp, states: Mapping[str, str]) -> None:

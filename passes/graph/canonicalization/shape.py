@@ -23,6 +23,8 @@ from ....glow_dialects.glow.shape import (
     TransposeOp,
 )
 from ....glow_dialects.operator import shape_of
+from ..permutations import is_identity
+from ..reordering import permutation_of
 from ..rewriting import Build
 from .table import canonical
 
@@ -34,8 +36,7 @@ def same_shape(node: ReshapeOp | BroadcastOp, build: Build) -> SSAValue | None:
 
 @canonical(TransposeOp)
 def identity_permutation(node: TransposeOp, build: Build) -> SSAValue | None:
-    permutation = node.permutation.get_values()
-    return node.input if list(permutation) == list(range(len(permutation))) else None
+    return node.input if is_identity(permutation_of(node)) else None
 
 
 @canonical(SliceOp)
