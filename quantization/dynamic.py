@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerType, f32, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from ..errors import QuantizationError
 from ..glow_dialects.glow.arithmetic import (
@@ -31,11 +31,12 @@ from ..glow_dialects.glow.arithmetic import (
     SubOp,
 )
 from ..glow_dialects.glow.base import Node
-from ..glow_dialects.glow.logic import CastOp, EqualOp, SelectOp
+from ..glow_dialects.glow.logic import EqualOp, SelectOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ..glow_dialects.glow.reduction import ReduceMaxOp, ReduceMinOp
 from ..glow_dialects.integers import u8
 from ..glow_dialects.operator import element_of, shape_of, with_shape
+from ..passes.graph.lowerings.precision import cast
 from ..passes.graph.rewriting import Build, replace_node
 from ..passes.visited_operation import each
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
@@ -122,7 +123,7 @@ def _product(
     shape = shape_of(sums.type)
     columns = build.constant(quantize_array(weights, t).sum(axis=0, dtype=np.int32), "sums", i32)
     correction = build(MulOp, build.broadcast(columns, shape), build.broadcast(zero_point, shape))
-    centred = _cast(build, build(SubOp, sums, correction), f32)
+    centred = cast(build, build(SubOp, sums, correction), f32)
     scales = build.constant(np.array(t.scale_values(), np.float32), "scales")
     factor = build(MulOp, build.broadcast(scales, shape), build.broadcast(scale, shape))
     value = build(MulOp, centred, factor)
@@ -148,8 +149,4 @@ def _quantized(x: SSAValue, build: Build) -> tuple[SSAValue, SSAValue, SSAValue]
     moved = build(AddOp, steps, build.broadcast(point, shape))
     top = build.splat(_LEVELS, moved.type)
     limited = build(MinimumOp, build(MaximumOp, moved, build.splat(0.0, moved.type)), top)
-    return _cast(build, limited, u8), scale, _cast(build, point, i32)
-
-
-def _cast(build: Build, value: SSAValue, element: Attribute) -> SSAValue:
-    return build(CastOp, value, result_types=[with_shape(element, shape_of(value.type))])
+    return cast(build, limited, u8), scale, cast(build, point, i32)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ..errors import CompileError, ModelError
@@ -23,7 +23,7 @@ from ..glow_dialects.glow.profile import ProfileOp
 from ..glow_dialects.glow_inst.memory import QUALIFIER, STATE, argument_attributes
 from ..semantics import evaluate, numpy_dtype
 from .interpreter_program import run_program
-from .signature import main_function, signature_of
+from .signature import is_program, main_function, signature_of
 
 Observer: TypeAlias = Callable[[SSAValue, np.ndarray], None]
 
@@ -57,7 +57,7 @@ def execute(
 ) -> list[np.ndarray]:
     """Returns `interpret` without names, and without a check of the inputs."""
     observe = observe or _ignore
-    if not _is_program(main):
+    if not is_program(main):
         return [array.copy() for array in _run_graph(main.body.block, inputs, observe)]
     given = iter(inputs)
     arguments = main.body.block.args
@@ -72,10 +72,6 @@ def execute(
     for number in sorted(states):
         outputs.insert(number, states[number])
     return outputs
-
-
-def _is_program(main: func.FuncOp) -> bool:
-    return any(isinstance(a.type, MemRefType) for a in main.body.block.args)
 
 
 def _run_graph(block: Block, arrays: Sequence[np.ndarray], observe: Observer) -> list[np.ndarray]:
@@ -153,7 +149,7 @@ def _with_last_uses(ops: Sequence[Operation]) -> Iterator[tuple[Operation, list[
 
 def _expect_qualifiers(main: func.FuncOp) -> None:
     """Raises CompileError for an argument of an instruction program without a qualifier."""
-    if not _is_program(main):
+    if not is_program(main):
         return
     for argument in main.body.block.args:
         if _qualifier(argument) not in ("in", "out", "inout"):

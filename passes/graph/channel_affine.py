@@ -17,10 +17,9 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.elementwise import Binary
 from ...glow_dialects.glow.normalization import BatchNormOp
-from ...glow_dialects.glow.shape import BroadcastOp
 from ...glow_dialects.operator import element_of, shape_of
 from ...semantics.arrays import constant_of
-from .rewriting import is_constant
+from .rewriting import is_constant, source_of
 
 CHANNEL = 1
 
@@ -76,7 +75,7 @@ def by_channel(value: SSAValue) -> np.ndarray | None:
     channels, rank = channels_of(value), len(shape_of(value.type))
     if channels is None:
         return None
-    source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
+    source = source_of(value)
     shape = shape_of(source.type)
     aligned = (1,) * (rank - len(shape)) + shape
     only_channels = all(size == 1 for d, size in enumerate(aligned) if d != CHANNEL)

@@ -22,7 +22,7 @@ from ...glow_dialects.scalar import weight_of
 from ...glow_dialects.work import operations_of
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.registry import evaluate
-from .rewriting import is_constant
+from .rewriting import is_constant, source_of
 
 OPERATIONS_PER_BYTE = 4
 """Arithmetic operations that a core does in the time that it reads a byte of memory."""
@@ -81,8 +81,7 @@ def _computed(nodes: Sequence[Node]) -> ConstantOp:
     """Returns the result of the last node as a constant that is computed when it is read."""
     readers: dict[SSAValue, Callable[[], np.ndarray]] = {}
     for value in (v for node in nodes for v in node.operands):
-        source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
-        reader = constant_reader(source)
+        reader = constant_reader(source_of(value))
         if reader is not None:
             readers[value] = _broadcast(reader, shape_of(value.type))
     places = {value: i for i, value in enumerate(readers)}

@@ -56,15 +56,22 @@ from ...semantics.arrays import (
 from ...semantics.registry import evaluate
 from ..levels import GRAPH
 from .costly_constants import costly_constants
-from .rewriting import erase_if_dead, failure, has_symbols, is_constant, replace_node, tensor_nodes
+from .rewriting import (
+    erase_if_dead,
+    failure,
+    has_symbols,
+    is_constant,
+    replace_node,
+    source_of,
+    tensor_nodes,
+)
 
 LARGE = 65536
 
 
 def known_array(value: SSAValue) -> np.ndarray:
     """Returns the elements of a constant, a splat, or a broadcast of one, without a copy."""
-    source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
-    array = constant_of(source)
+    array = constant_of(source_of(value))
     assert array is not None
     return np.broadcast_to(array, shape_of(value.type))
 
@@ -75,7 +82,7 @@ def stored_elements(values: Sequence[SSAValue]) -> int:
     """
     total = 0
     for value in values:
-        source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
+        source = source_of(value)
         splat = isinstance(source.owner, SplatOp)
         total += 1 if splat else num_elements(shape_of(source.type))
     return total
@@ -182,11 +189,6 @@ def reshaped_constant(node: Node) -> Node | None:
         stored = TensorType(storage_type(element_of(result)), shape_of(result))
         value = DenseIntOrFPElementsAttr(stored, value.data)  # pyright: ignore[reportArgumentType]
     return ConstantOp.of(result_types=[result], value=value)
-
-
-def source_of(value: SSAValue) -> SSAValue:
-    """Returns the constant or splat from which a known value comes."""
-    return value.owner.input if isinstance(value.owner, BroadcastOp) else value
 
 
 def is_computed(value: SSAValue) -> bool:

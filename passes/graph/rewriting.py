@@ -323,12 +323,14 @@ def is_constant(value: SSAValue) -> bool:
     Returns whether a value is known at compile time: a constant, a splat, or a broadcast of one,
     whose size is a number.
     """
-    owner = value.owner
     if is_symbolic(value.type):
         return False
-    if isinstance(owner, BroadcastOp):
-        owner = owner.input.owner
-    return isinstance(owner, ConstantOp | SplatOp)
+    return isinstance(source_of(value).owner, ConstantOp | SplatOp)
+
+
+def source_of(value: SSAValue) -> SSAValue:
+    """Returns the constant or splat from which a known value comes."""
+    return value.owner.input if isinstance(value.owner, BroadcastOp) else value
 
 
 def splat_value(value: SSAValue) -> bool | int | float | None:

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from ...glow_dialects.glow.arithmetic import DivOp, MulOp
-from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.reduction import ReduceMeanOp, ReduceSumOp
-from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.operator import element_of, shape_of
+from .lowerings.precision import cast
 from .rewriting import Build, replace_node
 
 
@@ -51,18 +51,11 @@ def _divide(mean: ReduceMeanOp, rows: SSAValue, others: float) -> None:
     element, shape = element_of(mean.result.type), shape_of(mean.result.type)
     # the sum of many numbers of 16 bits may have none
     wide = element if getattr(element, "bitwidth", 0) >= f32.bitwidth else f32
-    value = _cast(build, mean.input, wide)
+    value = cast(build, mean.input, wide)
     total = build(ReduceSumOp, value, axes=mean.axes, keep_dims=mean.keep_dims)
-    count = _cast(build, rows, wide)
+    count = cast(build, rows, wide)
     if others != 1:
         count = build(MulOp, count, build.splat(others, count.type))
     count = build.broadcast(build.reshape(count, [1] * len(shape)), shape)
-    made = _cast(build, build(DivOp, total, count), element)
+    made = cast(build, build(DivOp, total, count), element)
     replace_node(mean, build.ops, made)
-
-
-def _cast(build: Build, value: SSAValue, element: object) -> SSAValue:
-    if element_of(value.type) == element:
-        return value
-    t: TensorType = with_shape(element, shape_of(value.type))  # pyright: ignore[reportArgumentType]
-    return build(CastOp, value, result_types=[t])

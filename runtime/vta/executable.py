@@ -13,15 +13,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import SSAValue
 
-from ...glow_dialects.glow.shape import BroadcastOp
-from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.operator import element_of
 from ...interface.program import ProgramMemory
 from ...lowering.vta.asm import VtaAssemblyTarget
 from ...lowering.vta.borders import host_nodes, stored_inputs, stored_output
 from ...lowering.vta.network import WIDE_BYTES
+from ...passes.graph.fold_constants import known_array
 from ...passes.graph.rewriting import is_constant
 from ...semantics import evaluate
-from ...semantics.arrays import constant_of
 from ..signature import main_function
 from .assemble import assemble
 from .program import RegionRole, VtaProgram
@@ -81,7 +80,7 @@ class _Host:
 
     def __init__(self, nodes: Sequence[Any]):
         self._steps = [
-            (node.call, [_constant(o) if is_constant(o) else None for o in node.operands])
+            (node.call, [known_array(o) if is_constant(o) else None for o in node.operands])
             for node in nodes
         ]
 
@@ -89,14 +88,6 @@ class _Host:
         for call, operands in self._steps:
             (array,) = evaluate(call, [array if o is None else o for o in operands])
         return array
-
-
-def _constant(value: SSAValue) -> np.ndarray:
-    """Returns a constant, or one that is broadcast."""
-    source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
-    array = constant_of(source)
-    assert array is not None
-    return np.broadcast_to(array, shape_of(value.type))
 
 
 class VtaExecutable:

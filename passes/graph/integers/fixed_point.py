@@ -34,7 +34,7 @@ from ....semantics.registry import evaluate
 from ....table import Table
 from ..canonicalization.bounds import interval_of
 from ..lowerings.precision import cast
-from ..rewriting import Build, defining_op, is_constant
+from ..rewriting import Build, defining_op, is_constant, source_of
 from .bounds import limited, stored_interval
 from .grids import dequantized_from, per_tensor, scale_of, storage_cast, zero_of
 from .table import integer
@@ -142,8 +142,7 @@ class FixedPoint:
 
 def _known(value: SSAValue) -> np.ndarray:
     """Returns a constant, before it is broadcast, with the rank of the value."""
-    source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
-    array = constant_of(source)
+    array = constant_of(source_of(value))
     assert array is not None
     return array.reshape([1] * (len(shape_of(value.type)) - array.ndim) + list(array.shape))
 
