@@ -48,7 +48,6 @@ LLVM = Level("the llvm dialect", KERNELS, ("glow-expand-math", "glow-convert-to-
 VTA_LAYERS = Level("layers for VTA (vta)", PROGRAM, ("glow-form-vta-layers",))
 VTA = Level("programs for VTA", VTA_LAYERS, ("glow-lower-to-vta",))
 
-LEVELS = (GRAPH, PROGRAM, PLANNED, NESTS, SCHEDULED, KERNELS, LLVM, VTA_LAYERS, VTA)
 _OF_DIALECT = {
     "glow": GRAPH,
     "glow_inst": PROGRAM,

@@ -40,16 +40,15 @@ class DotRule:
     """The number of neighbours of the factors for each lane of the sum."""
     lanes: tuple[int, ...]
     """The numbers of lanes that a vector of sums may have."""
-    lhs_is_unsigned: bool = False
 
 
 DOT_RULES = {
     DotKind.MADD: DotRule(i32, i16, 2, (2, 4, 8, 16, 32)),
-    DotKind.MADDUBS: DotRule(i16, i8, 2, (4, 8, 16, 32), lhs_is_unsigned=True),
+    DotKind.MADDUBS: DotRule(i16, i8, 2, (4, 8, 16, 32)),
     DotKind.DPBF16PS: DotRule(f32, bf16, 2, (4, 8, 16)),
-    DotKind.VPDPBUSD: DotRule(i32, i8, 4, (4, 8, 16), lhs_is_unsigned=True),
+    DotKind.VPDPBUSD: DotRule(i32, i8, 4, (4, 8, 16)),
     DotKind.SDOT: DotRule(i32, i8, 4, (2, 4)),
-    DotKind.USDOT: DotRule(i32, i8, 4, (2, 4), lhs_is_unsigned=True),
+    DotKind.USDOT: DotRule(i32, i8, 4, (2, 4)),
 }
 
 

@@ -214,10 +214,6 @@ class VtaConfig:
         """Returns elements that the buffer on the chip holds."""
         return self._depths[memory]
 
-    def buffer_bytes(self, memory: VtaMemory) -> int:
-        """Returns bytes of the buffer on the chip."""
-        return self.depth(memory) * self.element_bytes(memory.buffer)
-
     @lazy_property
     def capabilities(self) -> Design:
         """The capabilities of the design."""

@@ -27,11 +27,6 @@ class Reason(StrEnum):
     ELEMENTWISE = "between stored numbers, in one loop"
     OPERATOR = "an operator computes real numbers"
 
-    @property
-    def is_avoidable(self) -> bool:
-        """Whether real numbers are stored that a form of integers of some operator would save."""
-        return self is Reason.OPERATOR
-
 
 @dataclass(frozen=True)
 class Conversion:

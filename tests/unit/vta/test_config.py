@@ -12,7 +12,12 @@ from glow.glow_dialects.vta.fields import alu_layout, gemm_layout, memory_layout
 
 def test_the_default_is_that_of_the_specification() -> None:
     sizes = {
-        m: (DEFAULT.depth(m), DEFAULT.element_bytes(m), DEFAULT.buffer_bytes(m)) for m in VtaMemory
+        m: (
+            DEFAULT.depth(m),
+            DEFAULT.element_bytes(m),
+            DEFAULT.depth(m) * DEFAULT.element_bytes(m.buffer),
+        )
+        for m in VtaMemory
     }
     assert sizes == {
         VtaMemory.UOP: (8192, 4, 32 << 10),
