@@ -268,12 +268,10 @@ def expect_rank(call: Call, operand: int, rank: int | range, name: str) -> tuple
     return shape
 
 
-def expect_least_rank(call: Call, operand: int, rank: int, name: str) -> tuple[int, ...]:
-    shape = call.shape(operand)
+def expect_least_rank(call: Call, rank: int, name: str) -> tuple[int, ...]:
+    shape = call.shape(0)
     if len(shape) < rank:
-        raise VerifyException(
-            f"expected {name} of rank {rank} or more, found {call.operands[operand]}"
-        )
+        raise VerifyException(f"expected {name} of rank {rank} or more, found {call.operands[0]}")
     return shape
 
 
@@ -354,30 +352,32 @@ def expect_same_shape(call: Call) -> tuple[int, ...]:
     return first
 
 
-def expect_float(call: Call, operand: int = 0) -> None:
-    if not is_float(call.element(operand)):
-        raise VerifyException(f"expected float elements, found {call.operands[operand]}")
+def expect_float(call: Call) -> None:
+    """Expects floats as elements of operand 0."""
+    if not is_float(call.element(0)):
+        raise VerifyException(f"expected float elements, found {call.operands[0]}")
 
 
-def expect_number(call: Call, operand: int = 0, quantized: bool = False) -> None:
+def expect_number(call: Call, quantized: bool = False) -> None:
     """
-    Expects floats or integers of 8 bits or more. Narrower ones are only stored.
+    Expects floats or integers of 8 bits or more in operand 0. Narrower ones are only stored.
 
     With `quantized` it also admits quantized elements, for operators that mean the same on stored
     numbers.
     """
-    element = call.element(operand)
+    element = call.element(0)
     if quantized:
         element = storage_type(element)
     stored_only = element == i1 or (not quantized and is_narrow_storage(element))
     if not (is_float(element) or is_integer(element)) or stored_only:
-        raise VerifyException(f"expected numeric elements, found {call.operands[operand]}")
+        raise VerifyException(f"expected numeric elements, found {call.operands[0]}")
 
 
-def expect_axis(call: Call, prop: str, rank: int) -> int:
-    axis = call.int(prop)
+def expect_axis(call: Call) -> int:
+    """Expects `axis` to be a dimension of operand 0, and returns it."""
+    axis, rank = call.int("axis"), len(call.shape(0))
     if not 0 <= axis < rank:
-        raise VerifyException(f"expected {prop} in 0 to {rank - 1}, found {axis}")
+        raise VerifyException(f"expected axis in 0 to {rank - 1}, found {axis}")
     return axis
 
 

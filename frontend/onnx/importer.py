@@ -47,6 +47,8 @@ from .subgraphs import LIMIT
 from .weights import WeightReader
 
 MAX_ELEMENTS = 2**31
+_MOST_PROBLEMS = 20
+"""The number of problems up to which each one has a line of its own."""
 Types: TypeAlias = "Mapping[str, TensorType | None]"
 
 
@@ -180,12 +182,12 @@ def _unsupported_message(problems: Sequence[str], graph: GraphProto) -> str:
     return f"the model{name} needs what is not supported:{lines}"
 
 
-def _shortened(problems: Sequence[str], limit: int = 20) -> Sequence[str]:
+def _shortened(problems: Sequence[str]) -> Sequence[str]:
     """
-    Returns the problems, or if there are more than `limit`, one line for each operator and reason
-    with the names of all its nodes.
+    Returns the problems, or if there are many, one line for each operator and reason with the names
+    of all its nodes.
     """
-    if len(problems) <= limit:
+    if len(problems) <= _MOST_PROBLEMS:
         return problems
     nodes: dict[tuple[str, str], list[str]] = {}
     for problem in problems:

@@ -58,13 +58,13 @@ class GatherElementsOp(Structured):
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
-        axis = expect_axis(call, "axis", len(call.shape(0)))
+        axis = expect_axis(call)
         return {"axis": axis, "a..": axis}
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         expect_indices(call, 1)
-        axis = expect_axis(call, "axis", len(call.shape(0)))
+        axis = expect_axis(call)
         if not call.shape(0)[axis] and 0 not in call.shape(1):
             raise call.fail(
                 f"expected data with elements in dimension {axis}, found {call.operands[0]}"
@@ -152,7 +152,7 @@ class ArgExtreme(Structured, abc.ABC):
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         expect_number(call)
-        shape, axis = call.shape(0), expect_axis(call, "axis", len(call.shape(0)))
+        shape, axis = call.shape(0), expect_axis(call)
         if not shape[axis]:
             raise call.fail(f"expected elements in dimension {axis}, found {call.operands[0]}")
         return (tensor_type(i64, [*shape[:axis], *shape[axis + 1 :]]),)
@@ -221,7 +221,7 @@ class TopIndicesOp(Structured):
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
-        return {"k": call.int("k"), "a..": expect_axis(call, "axis", len(call.shape(0)))}
+        return {"k": call.int("k"), "a..": expect_axis(call)}
 
     @classmethod
     def result_element(cls, call: Call) -> Attribute:
@@ -234,7 +234,7 @@ class TopIndicesOp(Structured):
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         expect_number(call)
-        shape, axis = list(call.shape(0)), expect_axis(call, "axis", len(call.shape(0)))
+        shape, axis = list(call.shape(0)), expect_axis(call)
         if not 0 <= call.int("k") <= shape[axis]:
             raise call.fail(f"expected k in 0 to {shape[axis]}, found {call.int('k')}")
         shape[axis] = call.int("k")
@@ -269,13 +269,13 @@ class Cumulative(Structured, abc.ABC):
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
-        axis = expect_axis(call, "axis", len(call.shape(0)))
+        axis = expect_axis(call)
         return {"length": call.shape(0)[axis], "a..": axis}
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         expect_number(call)
-        expect_axis(call, "axis", len(call.shape(0)))
+        expect_axis(call)
         return (call.operands[0],)
 
 

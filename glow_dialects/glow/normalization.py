@@ -103,7 +103,7 @@ class _AlongAxis(Structured, abc.ABC):
     @classmethod
     def check(cls, call: Call) -> None:
         expect_float(call)
-        expect_axis(call, "axis", len(call.shape(0)))
+        expect_axis(call)
 
 
 @irdl_op_definition
@@ -156,7 +156,7 @@ class _RowNorm(Structured, abc.ABC):
     def check(cls, call: Call) -> None:
         expect_same_element(call)
         expect_float(call)
-        expect_axis(call, "axis", len(call.shape(0)))
+        expect_axis(call)
 
 
 @irdl_op_definition

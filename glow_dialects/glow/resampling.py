@@ -61,12 +61,12 @@ class ResampleOp(Structured):
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
-        axis = expect_axis(call, "axis", len(call.shape(0)))
+        axis = expect_axis(call)
         return {"axis": axis, "a..": axis}
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
-        axis = expect_axis(call, "axis", len(call.shape(0)))
+        axis = expect_axis(call)
         if not call.shape(0)[axis]:
             raise call.fail(
                 f"expected an input with elements in dimension {axis}, found {call.operands[0]}"

@@ -147,7 +147,7 @@ class ConcatOp(Node):
             raise call.fail("expected at least one operand, found none")
         element = expect_same_element(call)
         first = call.shape(0)
-        axis = expect_axis(call, "axis", len(first))
+        axis = expect_axis(call)
         for i in range(len(call.operands)):
             shape = call.shape(i)
             if len(shape) != len(first) or any(
@@ -261,6 +261,6 @@ class GatherOp(Structured):
 
     @classmethod
     def check(cls, call: Call) -> None:
-        expect_axis(call, "axis", len(call.shape(0)))
+        expect_axis(call)
         if str(element_of(call.operands[1])) not in ("i32", "i64"):
             raise call.fail(f"expected indices of i32 or i64, found {call.operands[1]}")

@@ -65,7 +65,7 @@ class PackChannelsOp(Node):
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
-        batch, channels, *sizes = expect_least_rank(call, 0, 2, "an input")
+        batch, channels, *sizes = expect_least_rank(call, 2, "an input")
         expect_at_least(call, "block", 1)
         block = call.int("block")
         shape = [batch, num_blocks(channels, block), *sizes, block]
@@ -91,7 +91,7 @@ class UnpackChannelsOp(Node):
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
-        batch, blocks, *sizes, block = expect_least_rank(call, 0, 3, "a blocked input")
+        batch, blocks, *sizes, block = expect_least_rank(call, 3, "a blocked input")
         channels = call.int("channels")
         if num_blocks(channels, block) != blocks:
             raise call.fail(

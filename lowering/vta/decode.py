@@ -212,7 +212,7 @@ def decode_micro_ops(micro_ops: np.ndarray, config: VtaConfig) -> np.ndarray:
 
 
 def decode_program(
-    words: np.ndarray, config: VtaConfig, regions: Sequence[Dram] = (), name: str = "main"
+    words: np.ndarray, config: VtaConfig, regions: Sequence[Dram] = ()
 ) -> func.FuncOp:
     """
     Returns a function of `regions`, which it takes over, and the instructions of uint64[N, 2].
@@ -221,6 +221,6 @@ def decode_program(
     """
     instructions = decode_instructions(words, config, regions)
     block = Block([*regions, *instructions, func.ReturnOp()])
-    function = func.FuncOp(name, FunctionType.from_lists([], []), Region(block))
+    function = func.FuncOp("main", FunctionType.from_lists([], []), Region(block))
     function.attributes[CONFIG] = ConfigAttr(config)
     return function

@@ -116,7 +116,7 @@ def sink_below_formula(node: Structured, build: Build) -> SSAValue | None:
     axes renamed or a flag changed.
     """
     found = {i: t for i, o in enumerate(node.operands) if (t := defining_op(o, TransposeOp))}
-    for chosen in _to_absorb(node, found):
+    for chosen in _to_absorb(found):
         for properties, order in reorderings(node, {i: permutation_of(found[i]) for i in chosen}):
             if is_identity(order) or _pays(node, found, chosen):
                 read = [found[i].input if i in chosen else o for i, o in enumerate(node.operands)]
@@ -125,7 +125,7 @@ def sink_below_formula(node: Structured, build: Build) -> SSAValue | None:
     return None
 
 
-def _to_absorb(node: Node, found: Mapping[int, TransposeOp]) -> list[set[int]]:
+def _to_absorb(found: Mapping[int, TransposeOp]) -> list[set[int]]:
     """Returns the sets of operands whose transposes may move together: all, or each by itself."""
     alone = [{i} for i in found]
     return alone if len(found) < 2 else [set(found), *alone]

@@ -95,7 +95,7 @@ def _layers(instructions: Sequence[VtaInstruction]) -> tuple[LayerRange, ...]:
     )
 
 
-def disassemble(program: VtaProgram, name: str = "main") -> ModuleOp:
+def disassemble(program: VtaProgram) -> ModuleOp:
     """
     Returns the inverse of `assemble`: a module with one function.
 
@@ -105,7 +105,7 @@ def disassemble(program: VtaProgram, name: str = "main") -> ModuleOp:
     regions = [
         _region_op(r, config) for r in program.regions if r.kind is not RegionRole.INSTRUCTIONS
     ]
-    function = decode_program(program.instructions, config, regions, name)
+    function = decode_program(program.instructions, config, regions)
     instructions = contents(function)[1]
     for layer in program.layers:
         instructions[layer.first].attributes[LAYER] = StringAttr(layer.name)

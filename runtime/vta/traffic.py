@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from .program import LayerRange, VtaProgram
+from .program import VtaProgram
 from .words import Transfer, decode_instructions, element_bytes
 
 
-def compulsory_bytes(program: VtaProgram, layers: Sequence[LayerRange] = ()) -> list[int]:
+def compulsory_bytes(program: VtaProgram) -> list[int]:
     """
-    Returns the number of different bytes of DRAM that each of `layers` loads, plus the number of
-    those that it stores. The default is the layers of the program. Raises VtaError for words that
-    are no instructions.
+    Returns the number of different bytes of DRAM that each layer loads, plus the number of those
+    that it stores. Raises VtaError for words that are no instructions.
     """
     instructions = decode_instructions(program.instructions, program.config)
     start = min((region.address for region in program.regions), default=0)
     size = max((region.end for region in program.regions), default=0) - start
     found = []
-    for layer in layers or program.layers:
+    for layer in program.layers:
         moved = {False: np.zeros(size, bool), True: np.zeros(size, bool)}
         for i in instructions[layer.first : layer.last + 1]:
             if isinstance(i, Transfer) and i.x_size and i.y_size:

@@ -40,13 +40,13 @@ def _input(node: OnnxNode, first: int, axis: int = 0) -> SSAValue:
     )
 
 
-def _output(node: OnnxNode, y: SSAValue, scale: int, like: int, axis: int = 0) -> SSAValue:
+def _output(node: OnnxNode, y: SSAValue, scale: int, like: int) -> SSAValue:
     """
     Returns `y` quantized by input `scale` and the next one; without that, to the type of `like`.
     """
     storage = element(node.input(like))
     assert isinstance(storage, IntegerType)
-    return quantized(node.build, y, Parameters.of(node, scale, scale + 1, axis), storage)
+    return quantized(node.build, y, Parameters.of(node, scale, scale + 1, axis=0), storage)
 
 
 def _bias(node: OnnxNode, bias: int, x_scale: int, w_scale: int) -> SSAValue | None:

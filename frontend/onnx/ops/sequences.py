@@ -28,12 +28,12 @@ def sequence_of(node: OnnxNode, tensors: Sequence[SSAValue]) -> SSAValue:
     return bundle.results[0]
 
 
-def tensors_of(node: OnnxNode, index: int) -> list[SSAValue]:
-    """Returns the tensors of an input that is a sequence."""
-    value = node.input(index)
+def tensors_of(node: OnnxNode) -> list[SSAValue]:
+    """Returns the tensors of the first input, which is a sequence."""
+    value = node.input(0)
     owner = value.owner
     if not isinstance(value.type, TupleType) or not isinstance(owner, UnrealizedConversionCastOp):
-        raise ModelError(f"expected a sequence as input {index}, found {value.type}")
+        raise ModelError(f"expected a sequence as input 0, found {value.type}")
     return list(owner.operands)
 
 
@@ -50,7 +50,7 @@ def construct(node: OnnxNode) -> SSAValue:
 
 @converter("SequenceInsert")
 def insert(node: OnnxNode) -> SSAValue:
-    tensors = tensors_of(node, 0)
+    tensors = tensors_of(node)
     last = len(tensors)
     place = last if node.optional(2) is None else int(node.known_number(2))
     if not -last <= place <= last:
@@ -61,25 +61,25 @@ def insert(node: OnnxNode) -> SSAValue:
 
 @converter("SequenceErase")
 def erase(node: OnnxNode) -> SSAValue:
-    tensors = tensors_of(node, 0)
+    tensors = tensors_of(node)
     del tensors[_place(node, 1, len(tensors), -1)]
     return sequence_of(node, tensors)
 
 
 @converter("SequenceAt")
 def at(node: OnnxNode) -> SSAValue:
-    tensors = tensors_of(node, 0)
+    tensors = tensors_of(node)
     return tensors[_place(node, 1, len(tensors), 0)]
 
 
 @converter("SequenceLength")
 def length(node: OnnxNode) -> SSAValue:
-    return node.build.constant(np.array(len(tensors_of(node, 0)), np.int64))
+    return node.build.constant(np.array(len(tensors_of(node)), np.int64))
 
 
 @converter("ConcatFromSequence")
 def concat(node: OnnxNode) -> SSAValue:
-    build, tensors = node.build, tensors_of(node, 0)
+    build, tensors = node.build, tensors_of(node)
     if not tensors:
         raise ModelError("expected a sequence with tensors")
     first = tensors[0]

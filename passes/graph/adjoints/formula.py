@@ -316,7 +316,7 @@ def structured_tangent(
     values = _Values(node, stages, build)
     found: dict[int | Stage, SSAValue] = {**tangents}
     for stage in stages:
-        parts = [_pushed(values, stage, found, p) for p in partials(stage, found.keys())]
+        parts = [_pushed(values, found, p) for p in partials(stage, found.keys())]
         if not parts:
             continue
         total = parts[0]
@@ -328,9 +328,7 @@ def structured_tangent(
     return found.get(stages[-1])
 
 
-def _pushed(
-    values: _Values, stage: Stage, found: Mapping[int | Stage, SSAValue], partial: Partial
-) -> Term:
+def _pushed(values: _Values, found: Mapping[int | Stage, SSAValue], partial: Partial) -> Term:
     """Returns what the tangent of what a stage reads adds to that of the stage."""
     read = partial.read
     source = found[read.source]

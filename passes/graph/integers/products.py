@@ -152,13 +152,10 @@ def prepare(
     return Prepared(padded, constant, start_values, scales, found.rest)
 
 
-def real_result(
-    build: Build, acc: SSAValue, by: Prepared, channel: int, element: object
-) -> SSAValue:
+def real_result(build: Build, acc: SSAValue, by: Prepared, element: object) -> SSAValue:
     """Returns the accumulated i32 as real numbers: times the scales, plus the rest of the bias."""
     shape = shape_of(acc.type)
-    column = [1] * len(shape)
-    column[channel] = -1
+    column = [1, -1] + [1] * (len(shape) - 2)
     real = cast(build, acc, f32)
     real = build(MulOp, real, spread(build, by.scales, column, shape))
     if by.rest is not None:
@@ -202,7 +199,7 @@ def convolution(node: ConvolutionOp, build: Build) -> SSAValue | None:
     inner = [0] * (2 * n) if explicit else pads
     properties = {**node.properties, "pads": DenseArrayBase.from_list(i64, inner)}
     acc = build(ConvolutionOp, by.x, by.weights, by.bias, **properties)
-    return real_result(build, acc, by, 1, element_of(node.result.type))
+    return real_result(build, acc, by, element_of(node.result.type))
 
 
 def _unpadded(value: SSAValue, stored: int) -> SSAValue:
@@ -216,7 +213,7 @@ def fully_connected(node: FullyConnectedOp, build: Build) -> SSAValue | None:
     if not by:
         return None
     acc = build(FullyConnectedOp, by.x, by.weights, by.bias)
-    return real_result(build, acc, by, 1, element_of(node.result.type))
+    return real_result(build, acc, by, element_of(node.result.type))
 
 
 @product(MatMulOp)
@@ -234,7 +231,7 @@ def product_by_constant(node: MatMulOp, build: Build) -> SSAValue | None:
     if by is None:
         return None
     acc = build(FullyConnectedOp, by.x, by.weights, by.bias)
-    return real_result(build, acc, by, 1, element_of(node.result.type))
+    return real_result(build, acc, by, element_of(node.result.type))
 
 
 @product(MatMulOp)
