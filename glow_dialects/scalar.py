@@ -112,6 +112,8 @@ _TERNARY = {
 ARITY: Mapping[Primitive, int] = {
     p: 1 if p in _UNARY else 3 if p in _TERNARY else 2 for p in Primitive
 }
+COMPARISONS = (Primitive.EQ, Primitive.LT, Primitive.LE)
+"""The primitives that give a condition."""
 _TRANSCENDENTAL = {
     *(Primitive.EXP, Primitive.LOG, Primitive.SIN, Primitive.COS, Primitive.TANH),
     *(Primitive.ERF, Primitive.POW),

@@ -24,11 +24,9 @@ from ..glow.logic import CastOp
 from ..glow.primitives import PRIMITIVE_NODES
 from ..glow.quantization import StorageCastOp
 from ..operator import Call
-from ..scalar import Expr, Number, Primitive, arguments, convert, fold_in_order
+from ..scalar import COMPARISONS, Expr, Number, Primitive, arguments, convert, fold_in_order
 from ..substitution import substitute
 from .body import Body
-
-_COMPARISONS = (Primitive.EQ, Primitive.LT, Primitive.LE)
 
 
 @irdl_op_definition
@@ -69,7 +67,7 @@ class _Nodes:
         return self._add(_node(PRIMITIVE_NODES[Primitive.BITCAST], [value], target))
 
     def apply(self, kind: Primitive, args: Sequence[SSAValue]) -> SSAValue:
-        result = i1 if kind in _COMPARISONS else args[kind is Primitive.SELECT].type
+        result = i1 if kind in COMPARISONS else args[kind is Primitive.SELECT].type
         return self._add(_node(PRIMITIVE_NODES[kind], args, result))
 
     def widened(self, value: SSAValue) -> SSAValue:

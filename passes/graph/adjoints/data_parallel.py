@@ -13,6 +13,7 @@ from ....glow_dialects.glow.arithmetic import AddOp
 from ....glow_dialects.glow.base import DataParallel
 from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.scalar import (
+    COMPARISONS,
     Expr,
     Number,
     Primitive,
@@ -47,7 +48,7 @@ class _ElementTypes:
         return target
 
     def apply(self, kind: Primitive, args: Sequence[Attribute]) -> Attribute:
-        if kind in (Primitive.EQ, Primitive.LT, Primitive.LE):
+        if kind in COMPARISONS:
             return i1
         return args[1] if kind is Primitive.SELECT else args[0]
 

@@ -37,7 +37,7 @@ from ....glow_dialects.formula.syntax import (
     Reduction,
     Unary,
 )
-from ....glow_dialects.scalar import Number, Primitive
+from ....glow_dialects.scalar import COMPARISONS, Number, Primitive
 
 _SIGNS: Mapping[Primitive | IndexOp, str] = {
     Primitive.ADD: "+",
@@ -106,7 +106,7 @@ class TermAlgebra:
             return args[1] if args[0] is one[0] else args[0]
         if kind is Primitive.ADD and (zero := [a for a in args if _is_number(a, 0)]):
             return args[1] if args[0] is zero[0] else args[0]
-        if kind in (Primitive.EQ, Primitive.LT, Primitive.LE):
+        if kind in COMPARISONS:
             t = i1
         else:
             t = args[1].type if kind is Primitive.SELECT else args[0].type
