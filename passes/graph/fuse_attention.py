@@ -15,7 +15,6 @@ operand loses its transpose here, and those that become necessary meet their inv
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -192,7 +191,7 @@ def attention(node: MatMulOp, build: Build) -> SSAValue | None:
         ),
     ]
     if scores.masks:
-        mask = reduce(lambda a, b: build(AddOp, a, b), scores.masks)
+        mask = build.sum(scores.masks)
         if len(shape) == 3:
             mask = build.reshape(mask, [shape[0], 1, *shape_of(mask.type)[1:]])
         operands.append(mask)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from math import gcd, prod
 
 import numpy as np
@@ -111,7 +110,7 @@ class _Sum:
             self.terms = [term for term in self.terms if term not in gone]
         if not merged:
             return None
-        return reduce(lambda a, b: build(AddOp, a, b), [*merged, *self.terms])
+        return build.sum([*merged, *self.terms])
 
     def _scaled_inputs(self, branch: _Branch) -> dict[SSAValue, ChannelAffine]:
         """Returns the terms that scale and shift the channels of the input of a branch."""

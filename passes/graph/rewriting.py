@@ -10,7 +10,8 @@ operators there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType
@@ -27,6 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...errors import CompileError, at_operation
 from ...glow_dialects.dims import DimsAttr, is_symbolic
 from ...glow_dialects.elements import num_elements, storage_type
+from ...glow_dialects.glow.arithmetic import AddOp
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
@@ -95,6 +97,10 @@ class Build:
             result_types=[with_shape(element, shape)],
             **{**node.properties, **changed},
         )
+
+    def sum(self, values: Iterable[SSAValue]) -> SSAValue:
+        """Returns the sum of one or more values, which are added in order, each once it is made."""
+        return reduce(lambda a, b: self(AddOp, a, b), values)
 
     def splat(self, value: float, type: Attribute) -> SSAValue:
         """

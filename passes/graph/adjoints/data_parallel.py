@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.elements import compute_type, is_float
-from ....glow_dialects.glow.arithmetic import AddOp
 from ....glow_dialects.glow.base import DataParallel
 from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.scalar import (
@@ -140,9 +139,7 @@ def data_parallel_adjoint(
 def data_parallel_tangent(
     node: DataParallel, tangents: Mapping[int, SSAValue], build: Build
 ) -> SSAValue | None:
-    total: SSAValue | None = None
-    element = element_of(node.results[0].type)
-    for i, expr in _derivatives_of(node, tangents.keys()).items():
-        part = computed(node, expr, tangents[i], element, build)
-        total = part if total is None else build(AddOp, total, part)
-    return total
+    element, found = element_of(node.results[0].type), _derivatives_of(node, tangents.keys())
+    if not found:
+        return None
+    return build.sum(computed(node, e, tangents[i], element, build) for i, e in found.items())

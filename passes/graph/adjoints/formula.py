@@ -33,7 +33,6 @@ from ....glow_dialects.formula.statement import (
     Stage,
     Term,
 )
-from ....glow_dialects.glow.arithmetic import AddOp
 from ....glow_dialects.glow.generic import GenericOp
 from ....glow_dialects.glow.indexing import ScatterOp
 from ....glow_dialects.glow.structured import Structured
@@ -106,12 +105,6 @@ class _Values:
         letter = "x" if isinstance(source, int) else "s"
         return self._names.setdefault(source, f"{letter}{len(self._names)}")
 
-    def sum(self, values: Sequence[SSAValue]) -> SSAValue:
-        total = values[0]
-        for value in values[1:]:
-            total = self._build(AddOp, total, value)
-        return total
-
 
 def _times(seed: Term, factor: Term | None) -> Term:
     if factor is None:
@@ -141,12 +134,12 @@ def structured_adjoint(
     for stage in reversed(stages):
         if stage not in found or stage not in dependent:
             continue
-        total = values.sum(found[stage])
+        total = build.sum(found[stage])
         for partial in partials(stage, dependent):
             element = _element_of(node, partial.read)
             part = _transposed(values, stage, total, partial, element, build)
             found.setdefault(partial.read.source, []).append(part)
-    return {i: values.sum(found[i]) for i in wanted if i in found}
+    return {i: build.sum(found[i]) for i in wanted if i in found}
 
 
 def _element_of(node: Structured, read: Read) -> Attribute:

@@ -72,16 +72,10 @@ def local_response_norm(node: LocalResponseNormOp, build: Build) -> SSAValue:
         high=[(size - 1 - low) * a for a in along],
         value=0.0,
     )
-    total: SSAValue | None = None
-    for shift in range(size):
-        part = build(
-            SliceOp,
-            squares,
-            starts=[shift * a for a in along],
-            sizes=list(shape),
-        )
-        total = part if total is None else build(AddOp, total, part)
-    assert total is not None
+    total = build.sum(
+        build(SliceOp, squares, starts=[shift * a for a in along], sizes=list(shape))
+        for shift in range(size)
+    )
     k, alpha, beta = (p.value.data for p in (node.k, node.alpha, node.beta))
     mean = build(MulOp, total, build.splat(alpha / size, x.type))
     base = build(AddOp, mean, build.splat(k, x.type))
