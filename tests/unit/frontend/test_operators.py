@@ -117,40 +117,6 @@ def test_reductions(
         check(node(name, ["x"], ["y"], keepdims=int(keep), axes=axes), {"x": x}, opset=opset)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sum_of_exponentials_of_large_numbers(dtype: type) -> None:
-    x = np.array([[1e5, 0, 1], [-1e5, -1e5, -1e5], [np.inf, 0, 1], [-np.inf] * 3], dtype)
-    made = node("ReduceLogSumExp", ["x", "a"], ["y"], keepdims=0)
-    check(made, {"x": x}, {"a": ints(1)}, opset=18)
-
-
-@pytest.mark.parametrize("name", ["ReduceL2", "ReduceLogSum", "ReduceLogSumExp"])
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_reductions_of_integers_to_floats(name: str, dtype: type, rng: np.random.Generator) -> None:
-    """Squares of these numbers do not fit into 32 bits."""
-    x = rng.integers(30_000, 60_000, (3, 5)).astype(dtype)
-    check(node(name, ["x", "a"], ["y"]), {"x": x}, {"a": ints(1)}, opset=18)
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 7, 63])
-def test_powers_of_integers(dtype: type, exponent: int, rng: np.random.Generator) -> None:
-    """They are exact, and wrap where they do not fit."""
-    largest = np.iinfo(dtype).max
-    x = np.append(rng.integers(-largest, largest, 5), [3, -2, 46_341]).astype(dtype)
-    weights = {"n": np.array([exponent], dtype)}
-    declared = [value("x", x.shape, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))]
-    made = model([node("Pow", ["x", "n"], ["y"])], declared, ["y"], weights)
-    (found,) = glow.compile(made, backend="interpreter").run(None, {"x": x})
-    wanted = [pow(int(v), exponent, 1 << np.iinfo(dtype).bits) for v in x]
-    np.testing.assert_array_equal(found, np.array(wanted, object).astype(np.uint64).astype(dtype))
-
-
-def test_inverse_hyperbolic_cosine_below_one() -> None:
-    x = np.array([-3e38, -1e20, -1e8, -1, 0.5, 1, 1.5, 1e30], np.float32)
-    check(node("Acosh", ["x"], ["y"]), {"x": x})
-
-
 @st.composite
 def window(draw: st.DrawFn) -> dict[str, list[int]]:
     n = draw(st.integers(1, 3))
@@ -333,14 +299,6 @@ def test_pad(shape: list[int], data: st.DataObject, old: bool) -> None:
     else:
         weights = {"p": ints(*pads), "v": np.array(1.5, np.float32)}
         check(node("Pad", ["x", "p", "v"], ["y"]), inputs, weights)
-
-
-@pytest.mark.parametrize("surrounded_by", [None, False, True])
-def test_padding_of_conditions(surrounded_by: bool | None, rng: np.random.Generator) -> None:
-    names = ["x", "p"] if surrounded_by is None else ["x", "p", "v"]
-    weights = {"p": ints(1, -1, 0, 2), "v": np.array(surrounded_by, bool)}
-    x = rng.random((3, 5)) < 0.5
-    check(node("Pad", names, ["y"]), {"x": x}, {name: weights[name] for name in names[1:]})
 
 
 @SETTINGS
