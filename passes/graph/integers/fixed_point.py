@@ -9,7 +9,7 @@ become a table of 256 stored numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import frexp, prod
 from typing import Any, TypeAlias, TypeVar
@@ -22,19 +22,20 @@ from ....glow_dialects.glow.activation import ClipOp, ReluOp
 from ....glow_dialects.glow.arithmetic import AddOp, MulOp, SubOp
 from ....glow_dialects.glow.base import DataParallel, Node
 from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.indexing import IntLookupTableOp
 from ....glow_dialects.glow.logic import CastOp
 from ....glow_dialects.glow.pooling import AvgPoolOp
 from ....glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, RescaleOp
 from ....glow_dialects.glow.reduction import ReduceMeanOp, ReduceSumOp
-from ....glow_dialects.glow.shape import BroadcastOp, GatherOp, PadOp
+from ....glow_dialects.glow.shape import BroadcastOp, PadOp
 from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_of
-from ....semantics.registry import evaluate
 from ....table import Table
 from ..canonicalization.bounds import interval_of
 from ..lowerings.precision import cast
 from ..rewriting import Build, defining_op, is_constant, source_of
+from ..use_lookup_tables import ByteFunction
 from .bounds import limited, stored_interval
 from .grids import dequantized_from, per_tensor, scale_of, storage_cast, zero_of
 from .table import integer
@@ -44,7 +45,6 @@ FRACTION = 12
 _ROOM = 2**29
 """Terms of sums are limited to a range with this many times as many integers."""
 _DEEPEST = 8
-_TABLE = 256
 
 N = TypeVar("N", bound=Node)
 
@@ -327,27 +327,5 @@ def table(node: QuantizeOp, build: Build) -> SSAValue | None:
     source, nodes = found
     if is_constant(source.input):
         return None
-    results = _results([source, *reversed(nodes), node], q)
-    numbers = build.constant(results, "table", to)
-    least = -(2**7) if q.storage == i8 else 0
-    index = cast(build, storage_cast(build, source.input, q.storage), i32)
-    if least:
-        index = build(SubOp, index, build.splat(least, index.type))
-    return build(GatherOp, numbers, index, axis=0)
-
-
-def _results(nodes: Sequence[DataParallel], q: QuantizedType) -> np.ndarray:
-    """Returns the results of a chain of nodes on all that `q` can store, in order."""
-    dtype = np.int8 if q.storage == i8 else np.uint8
-    values = np.arange(_TABLE).astype(np.int64) + np.iinfo(dtype).min
-    last = values.astype(dtype)
-    for node in nodes:
-        arrays = [
-            np.broadcast_to(_known(o).reshape(()), _TABLE) if is_constant(o) else last
-            for o in node.operands
-        ]
-        results = [with_shape(element_of(r.type), [_TABLE]) for r in node.results]
-        operands = tuple(with_shape(element_of(o.type), [_TABLE]) for o in node.operands)
-        call = type(node.call)(type(node), operands, tuple(results), node.properties)
-        (last,) = evaluate(call, arrays)
-    return last
+    function = ByteFunction(source.input, (source, *reversed(nodes), node))
+    return build(IntLookupTableOp, source.input, function.table(build))

@@ -49,7 +49,7 @@ func.func @mean(%x: tensor<1x2x3x!quant.uniform<u8:f32, 0.5:7>>) -> tensor<1x2x!
 
 // CHECK:       func.func @mean({{.*}} {{[{]}}
 // CHECK-NOT:   xf32>
-// CHECK:       glow.gather {{.*}} : (tensor<256x!quant.uniform<u8:f32, 0.01:100>>, tensor<1x2x3xi32>)
+// CHECK:       glow.int_lookup_table {{.*}} : (tensor<1x2x3x!quant.uniform<u8:f32, 0.5:7>>, tensor<256x!quant.uniform<u8:f32, 0.01:100>>)
 // CHECK-NOT:   xf32>
 // CHECK:       glow.reduce_sum {{.*}} : (tensor<1x2x3xi32>)
 // CHECK-NOT:   xf32>
