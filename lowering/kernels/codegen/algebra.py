@@ -22,6 +22,7 @@ from ....glow_dialects.glow_vec import DOT_RULES, DotKind, DotKindAttr, DotOp, R
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.minifloats import code_of
 from ....glow_dialects.scalar import (
+    COMPARISONS,
     Number,
     Primitive,
     fold_in_order,
@@ -81,7 +82,7 @@ class ArithAlgebra:
             return self._multiply_add_parts(kind, args)
         if kind is Primitive.SELECT:
             return Value(self.emitter.select(*(a.ssa for a in args)), args[1].element)
-        if kind in _COMPARISONS:
+        if kind in COMPARISONS:
             return self._compare(kind, *args)
         if computes_in_float(args[0].element):
             ssa = self._float(kind, [a.ssa for a in args])
@@ -257,7 +258,6 @@ _DOTS = {
 }
 """The instructions that all processors have."""
 _EITHER_ZERO = {Primitive.MAXIMUM, Primitive.MINIMUM}
-_COMPARISONS = {Primitive.EQ, Primitive.LT, Primitive.LE}
 _FLOAT: dict[Primitive, type[Operation]] = {
     Primitive.ADD: arith.AddfOp,
     Primitive.SUB: arith.SubfOp,
