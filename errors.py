@@ -116,6 +116,15 @@ class DeadlineError(GlowError, TimeoutError):
     """A request that could not be finished in the time that its caller gave."""
 
 
+def one_line(error: Exception) -> str:
+    """Returns the message of an error that a tool prints; other errors than ours in one line."""
+    if isinstance(error, GlowError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())
+
+
 def at_operation(error: E, operation: object) -> E:
     """Returns an error about an operation, which messages then name as its place."""
     error.operation = operation  # pyright: ignore[reportAttributeAccessIssue]

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..errors import GlowError
+from ..errors import GlowError, one_line
 
 _CLASS = re.compile(r"^[\w.]*(Error|Exception): ")
 
@@ -18,14 +18,9 @@ def in_one_line() -> Iterator[None]:
     """Ends the process with code 1 and one line for a GlowError, OSError or ValueError."""
     try:
         yield
-    except OSError as error:
-        text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    except (GlowError, ValueError) as error:
-        text = str(error)
-    else:
-        return
-    print(f"error: {text}", file=sys.stderr)
-    raise SystemExit(1)
+    except (GlowError, OSError, ValueError) as error:
+        print(f"error: {one_line(error)}", file=sys.stderr)
+        raise SystemExit(1) from None
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:

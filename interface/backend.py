@@ -292,11 +292,7 @@ def find_backend(name: str, cache: object = True, **options: object) -> Backend:
     unknown = [option for option in options if option not in known]
     if unknown and (owners := option_owners(unknown)):
         if wrong := [option for option in unknown if option in given]:
-            others = " or ".join(owners)
-            verb = "is an option" if len(wrong) == 1 else "are options"
-            raise GlowError(
-                f"{', '.join(wrong)} {verb} of the backend {others}; the backend is {name}"
-            )
+            raise foreign_options(wrong, owners, name)
     else:
         found.expect_options(options)
     return found(cache=cache, **given)
@@ -311,6 +307,15 @@ def option_owners(options: Iterable[str]) -> list[str]:
     """Returns the names of the installed backends that have all of some options."""
     wanted = set(options)
     return [n for n in backend_names() if wanted <= _backend_class(n).option_defaults().keys()]
+
+
+def foreign_options(options: Sequence[str], owners: Iterable[str], backend: str) -> GlowError:
+    """Returns the error about options, as the user writes them, that only `owners` have."""
+    verb = "is an option" if len(options) == 1 else "are options"
+    return GlowError(
+        f"{', '.join(options)} {verb} of the backend {' or '.join(owners)}; "
+        f"the backend is {backend}"
+    )
 
 
 def _backend_class(name: str) -> type[Backend]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GlowError, QuantizationError, TextError
+from ..errors import GlowError, QuantizationError, TextError, one_line
 from ..runtime.cpu_options import CpuOptions
 
 if TYPE_CHECKING:
@@ -292,21 +292,13 @@ def _run(
         print(e, file=sys.stderr)
         return 1
     except (GlowError, OSError, ValueError) as e:
-        print(f"{tool}: error: {_one_line(e)}", file=sys.stderr)
+        print(f"{tool}: error: {one_line(e)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
     except Exception as e:
         if DEBUG_FLAG in given:
             raise
-        what = f"{type(e).__name__}: {_one_line(e)}"
+        what = f"{type(e).__name__}: {one_line(e)}"
         print(f"{tool}: error: {what} (see {DEBUG_FLAG})", file=sys.stderr)
         return 1
-
-
-def _one_line(error: Exception) -> str:
-    if isinstance(error, GlowError):
-        return str(error)
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())

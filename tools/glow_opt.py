@@ -37,7 +37,7 @@ from ..universe import multiverse
 from ..wording import did_you_mean
 from .opt_arguments import DEBUG_FLAG, PREFIX, OptParser, add_options, normalized
 from .opt_pipeline import Preparation, make_passes, pass_names
-from .output_file import completed
+from .output_file import completed, has_directory
 from .partition_notes import note_idle_devices
 from .xdsl_overrides import short_diagnostics, unchecked_attributes
 
@@ -183,7 +183,7 @@ class GlowOptMain(xDSLOptMain):
 
     def _expect_directories(self) -> None:
         for name in (self.args.output_file, self.args.weights_out, self.args.dump_dag):
-            if name is not None and not os.path.isdir(os.path.dirname(os.path.abspath(name))):
+            if name is not None and not has_directory(name):
                 raise ToolError(f"{name}: error: its directory does not exist")
 
     def _run(self) -> None:

@@ -15,9 +15,14 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+def has_directory(name: str | Path) -> bool:
+    """Returns whether the directory of a file that shall be written exists."""
+    return Path(name).absolute().parent.is_dir()
+
+
 def expect_directory(name: str | Path) -> None:
     """Raises GlowError if the directory of a file that shall be written does not exist."""
-    if not Path(name).absolute().parent.is_dir():
+    if not has_directory(name):
         raise GlowError(f"{name}: its directory does not exist")
 
 

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..errors import GlowError, QuantizationError
-from ..interface.backend import backend_names, option_owners
+from ..interface.backend import backend_names, foreign_options, option_owners
 from ..model_forms import is_text
 from .output_file import expect_directory
 from .quantized_runs import FLOAT
@@ -35,11 +35,7 @@ def check_options(args: argparse.Namespace) -> None:
         )
     owners = option_owners(["quantize"])
     if flags and args.backend in backend_names() and args.backend not in owners:
-        verb = "is an option" if len(flags) == 1 else "are options"
-        raise GlowError(
-            f"{', '.join(flags)} {verb} of the backend {' or '.join(owners)}; "
-            f"the backend is {args.backend}"
-        )
+        raise foreign_options(flags, owners, args.backend)
 
 
 def check_model(args: argparse.Namespace, model: CompiledModel) -> None:
