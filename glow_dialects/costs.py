@@ -287,10 +287,12 @@ def direct_convolution_of_bytes(images: int, weights: int, pixels: int) -> float
     return images * weights * (2 * pixels + TIMINGS.words_flops_per_byte)
 
 
-def winograd_of_bytes(images: int, points: int, elements: int, inputs: int, outputs: int) -> float:
+def winograd_of_bytes(
+    images: int, points: int, elements: int, inputs: int, outputs: int, group: int
+) -> float:
     """Returns the same as `winograd_convolution` for transforms that are words of 16 bits."""
-    filters = images * 2 * elements * inputs * outputs
-    rest = _winograd_arithmetic(points, inputs, outputs, 1)
+    filters = images * 2 * elements * inputs * outputs // group
+    rest = _winograd_arithmetic(points, inputs, outputs, group)
     return rest + filters * TIMINGS.words_flops_per_byte
 
 

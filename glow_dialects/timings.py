@@ -181,7 +181,7 @@ class Timings:
     """Speed of products of three bf16 parts in tile registers, relative to those in f32."""
     parts_flops_per_byte: float = 15.0
     """The same as `flops_per_byte` for such products, which leave memory less time."""
-    words_flops_per_byte: float = 4.0
+    words_flops_per_byte: float = 8.0
     """The same for products of words, whose few filters are prefetched meanwhile."""
     parts_near_flops: float = 15.0
     """Further work for an element that is divided into parts, or of its products, where a block of

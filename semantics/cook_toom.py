@@ -41,7 +41,7 @@ in f32.
 
 
 INTEGER_POINTS: Mapping[int, tuple[Fraction, ...]] = MappingProxyType(
-    {m: tuple(map(Fraction, points)) for m, points in ((2, (0, 1, -1)), (4, (0, 1, -1, 2, -2)))}
+    {n: tuple(map(Fraction, (0, 1, -1, 2, -2)[:n])) for n in POINTS}
 )
 """The same for integers, whose matrices B^T and A^T have small integers."""
 _WORD, _BYTE = 2**15 - 1, 2**7
@@ -66,19 +66,29 @@ class Transforms:
 def winograd_transforms(tile: int, coefficients: int = KERNEL, stride: int = 1) -> Transforms:
     """
     Returns the matrices for a tile of outputs that are `stride` inputs apart, with the points of
-    `POINTS`. Each phase of the inputs meets every stride-th coefficient: it is a correlation of its
-    own, and the outputs are the sums of those of all phases.
+    `POINTS`.
+    """
+    return _in_phases(tile, coefficients, stride, POINTS)
+
+
+def _in_phases(
+    tile: int, coefficients: int, stride: int, points: Mapping[int, Sequence[Fraction]]
+) -> Transforms:
+    """
+    Returns the matrices with some points. Each phase of the inputs meets every stride-th
+    coefficient: it is a correlation of its own, and the outputs are the sums of those of all
+    phases.
     """
     if coefficients == 1:
         return _single(tile)
     if stride == 1:
-        return transforms(tile, coefficients, POINTS[tile + coefficients - 2])
+        return transforms(tile, coefficients, points[tile + coefficients - 2])
     inputs = (tile - 1) * stride + coefficients
     rows: list[Row] = []
     filters: list[Row] = []
     outputs: list[Row] = [()] * tile
     for phase in range(stride):
-        part = winograd_transforms(tile, -(-(coefficients - phase) // stride))
+        part = _in_phases(tile, -(-(coefficients - phase) // stride), 1, points)
         rows += [_apart(row, phase, stride, inputs) for row in part.inputs]
         filters += [_apart(row, phase, stride, coefficients) for row in part.filters]
         outputs = [(*a, *b) for a, b in zip(outputs, part.outputs, strict=True)]
@@ -99,15 +109,15 @@ def _apart(row: Row, phase: int, stride: int, size: int) -> Row:
 
 
 @cache
-def integer_transforms(tile: int) -> Transforms:
+def integer_transforms(tile: int, coefficients: int = KERNEL, stride: int = 1) -> Transforms:
     """
-    Returns F(tile, 3) in integers, for tiles and filters of bytes: outputs are too large by
-    `divisor` along each dimension, and transformed tiles and filters are words of 16 bits.
+    Returns the same in integers, for tiles and filters of bytes: outputs are too large by `divisor`
+    along each dimension, and transformed tiles and filters are words of 16 bits.
 
     A row of G is multiplied by its least common denominator, and further by as much of the
     difference from the other rows as words leave room for. A^T has the rest.
     """
-    t = transforms(tile, KERNEL, INTEGER_POINTS[tile])
+    t = _in_phases(tile, coefficients, stride, INTEGER_POINTS)
     scales = [lcm(*(c.denominator for c in row)) for row in t.filters]
     divisor = lcm(*scales)
     filters: list[tuple[Fraction, ...]] = []

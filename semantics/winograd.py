@@ -5,16 +5,16 @@ of integers are exact.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from itertools import product
 from math import prod
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..glow_dialects.glow_cpu.winograd import (
-    KERNEL,
     PARTS,
     Axis,
     DotWinogradConvolutionOp,
@@ -44,25 +44,42 @@ def transform_filter(w: np.ndarray, tile: int, strides: Sequence[int] | None = N
     further channels.
     """
     axes = axes_of(tile, w.shape[2:-2], strides)
-    whole = reduce(np.kron, (as_array(t.filters) for t in map(_transforms, axes)))
-    w = _in_windows(w, axes)
-    outputs, inputs, *_, rows, lanes = w.shape
-    flat = w.reshape(outputs, inputs, -1, rows * lanes)
-    result = np.empty((len(whole), outputs, inputs, rows * lanes), w.dtype)
+    u = _transformed_filter(_in_windows(w, axes), map(transforms_of, axes), w.dtype)
+    elements, outputs, inputs, rows, lanes = u.shape
+    return u.reshape(elements, outputs, inputs * rows, lanes)
+
+
+def _transformed_filter(
+    w: np.ndarray, transforms: Iterable[Transforms], dtype: DTypeLike
+) -> np.ndarray:
+    """
+    Returns the transform [elements, O / b, C / b, ...] of a filter [O / b, C / b, *kernel, ...]
+    with matrices for each dimension of the kernel.
+    """
+    matrices = [as_array(t.filters) for t in transforms]
+    outputs, inputs, *rest = w.shape
+    whole, inside = reduce(np.kron, matrices), rest[len(matrices) :]
+    flat = w.reshape(outputs, inputs, whole.shape[1], prod(inside))
+    result = np.empty((len(whole), outputs, inputs, prod(inside)), dtype)
     for o in range(outputs):
         # one block of output channels at a time stays in the cache
-        planes = whole @ flat[o].astype(np.float64)
-        result[:, o] = planes.transpose(1, 0, 2)
-    return result.reshape(len(whole), outputs, inputs * rows, lanes)
+        result[:, o] = (whole @ flat[o].astype(np.float64)).transpose(1, 0, 2)
+    return result.reshape(len(whole), outputs, inputs, *inside)
 
 
-def _transforms(axis: Axis) -> Transforms:
+def transforms_of(axis: Axis) -> Transforms:
+    """Returns the matrices of one dimension."""
     return winograd_transforms(axis.tile, axis.part, axis.stride)
+
+
+def integer_transforms_of(axis: Axis) -> Transforms:
+    """Returns the same for bytes."""
+    return integer_transforms(axis.tile, axis.part, axis.stride)
 
 
 def _in_windows(w: np.ndarray, axes: Sequence[Axis]) -> np.ndarray:
     """
-    Returns a filter [O / b, C / b, *kernel, b, b] as one of more channels, whose kernel is a single
+    Returns a filter [O / b, C / b, *kernel, ...] as one of more channels, whose kernel is a single
     part.
     """
     parts: list[np.ndarray] = []
@@ -108,49 +125,60 @@ def _sum_of_parts(w: np.ndarray, inputs: int) -> np.ndarray:
     return u.reshape(*u.shape[:2], -1, u.shape[-1])[:, :, :inputs]
 
 
-def transform_dot_filter(w: np.ndarray, tile: int) -> np.ndarray:
+def transform_dot_filter(
+    w: np.ndarray, tile: int, strides: Sequence[int] | None = None
+) -> np.ndarray:
     """
-    Returns the filter of bytes [O / p, C / b, 3, 3, g, p, 2] of a convolution of pairs as that of a
-    Winograd convolution of integers, [(tile + 2)^2, O / p, C / b, g, p, 2].
+    Returns the filter of bytes [O / p, C / b, *kernel, g, p, 2] of a convolution of pairs as that
+    of a Winograd convolution of integers, such as [(tile + 2)^2, O / p, C / b, g, p, 2] for a
+    kernel of 3 x 3.
     """
-    g = as_array(integer_transforms(tile).filters)
-    both = np.kron(g, g)
-    outputs, inputs, *_ = w.shape
-    flat = w.reshape(outputs, inputs, KERNEL * KERNEL, -1)
-    result = np.empty((len(both), outputs, inputs, flat.shape[-1]), np.int16)
-    for o in range(outputs):
-        # one panel at a time stays in the cache
-        result[:, o] = (both @ flat[o].astype(np.float64)).transpose(1, 0, 2)
-    return result.reshape(len(both), outputs, inputs, *w.shape[4:])
+    axes = axes_of(tile, w.shape[2:-3], strides)
+    return _transformed_filter(_in_windows(w, axes), map(integer_transforms_of, axes), np.int16)
 
 
 @meaning(WinogradConvolutionOp)
 def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
     if has_parts(call):
         u = _sum_of_parts(u, x.shape[1] * x.shape[-1])
+    pool = call.int("pool")
+    y = _by_phases(call, x, u, transforms_of, pool) + b.reshape(*b.shape, *[1] * (x.ndim - 3))
+    if pool > 1:
+        batch, outputs, width, rows, columns = y.shape
+        y = y.reshape(batch, outputs, width, rows // pool, pool, columns // pool, pool).max((4, 6))
+    return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))
+
+
+def _by_phases(
+    call: Call,
+    x: np.ndarray,
+    u: np.ndarray,
+    transforms: Callable[[Axis], Transforms],
+    pool: int = 1,
+) -> np.ndarray:
+    """Returns the convolution without bias and pooling, as `_convolved` does."""
+    _, dilations, _ = window_of(call)
     batch, outputs, *counts, width = shape_of(call.results[0])
-    pool, (_, dilations, _) = call.int("pool"), window_of(call)
     # what is left over at the end is not pooled
     y = np.empty((batch, outputs, width, *(n * pool for n in counts)))
     for first in product(*map(range, map(min, dilations, y.shape[3:]))):
         phase = [slice(n, None, d) for n, d in zip(first, dilations, strict=True)]
         part = y[(..., *phase)]
         image = x[(slice(None), slice(None), *phase)]
-        part[...] = _by_groups(call, image, u)[(..., *map(slice, part.shape[3:]))]
-    y += b.reshape(*b.shape, *[1] * len(counts))
-    if pool > 1:
-        rows, columns = counts
-        y = y.reshape(-1, outputs, width, rows, pool, columns, pool).max((4, 6))
-    return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))
+        found = _by_groups(call, image, u, transforms)
+        part[...] = found[(..., *map(slice, part.shape[3:]))]
+    return y
 
 
-def _by_groups(call: Call, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+def _by_groups(
+    call: Call, x: np.ndarray, u: np.ndarray, transforms: Callable[[Axis], Transforms]
+) -> np.ndarray:
     """Returns the convolution without dilations, bias and pooling, as `_convolved` does."""
     group, axes = call.int("group"), axes_of_call(call)
     images = [_windows(axes, call.ints("kernel"), part) for part in np.split(x, group, 1)]
     parts = zip(images, np.split(u, group, 1), strict=True)
-    transforms = list(map(_transforms, axes))
-    return np.concatenate([_convolved(axes, transforms, v, w) for v, w in parts], 1)
+    matrices = list(map(transforms, axes))
+    return np.concatenate([_convolved(axes, matrices, v, w) for v, w in parts], 1)
 
 
 def _windows(axes: Sequence[Axis], kernel: Sequence[int], x: np.ndarray) -> np.ndarray:
@@ -167,13 +195,12 @@ def _windows(axes: Sequence[Axis], kernel: Sequence[int], x: np.ndarray) -> np.n
 
 @meaning(DotWinogradConvolutionOp)
 def dot_winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
-    m = call.int("tile")
-    t = integer_transforms(m)
-    planes, outputs, _, _, width, _ = u.shape
-    filters = u.transpose(0, 1, 2, 3, 5, 4).reshape(planes, outputs, -1, width)
-    y = _convolved(axes_of_call(call), (t, t), x, filters)
-    y = np.rint(y / t.divisor**2).astype(np.int64)
-    return np.moveaxis(y + b[:, :, None, None], 2, -1).astype(np.int32)
+    elements, outputs, _, _, width, _ = u.shape
+    filters = u.transpose(0, 1, 2, 3, 5, 4).reshape(elements, outputs, -1, width)
+    y = _by_phases(call, x, filters, integer_transforms_of)
+    divisor = prod(integer_transforms_of(axis).divisor for axis in axes_of_call(call))
+    y = np.rint(y / divisor).astype(np.int64) + b.reshape(*b.shape, *[1] * (x.ndim - 3))
+    return np.moveaxis(y, 2, -1).astype(np.int32)
 
 
 def _convolved(

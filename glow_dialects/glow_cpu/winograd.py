@@ -103,53 +103,32 @@ class WinogradConvolutionOp(Node):
         outputs, block = expect_rank(call, 2, 2, "a bias")
         if call.element(2) != element:
             raise call.fail(f"expected a bias with elements {element}, found {call.operands[2]}")
-        group = call.int("group")
-        if group < 1 or inputs % group or outputs % group or (group > 1 and has_parts(call)):
-            raise call.fail(
-                f"expected {counted(group, 'group')} of whole blocks, one for a filter in parts, "
-                f"found input {call.operands[0]}, filter {call.operands[1]} and bias "
-                f"{call.operands[2]}"
-            )
-        _, dilations, strides = window_of(call)
-        found = (
-            f"a kernel of {list(kernel)}, dilations {list(dilations)} and strides {list(strides)}"
-        )
-        axes = axes_of_call(call)
-        if len(axes) > MOST_AXES or all(axis.tile == 1 for axis in axes):
-            raise call.fail(
-                f"expected a kernel of one to three sizes, one of them above the stride, found "
-                f"{found}"
-            )
+        group = _expect_groups(call, inputs, outputs)
+        axes = _expect_axes(call)
         if not may_pool(pool, call):
-            raise call.fail(f"expected no pooling with {found}")
-        if any(min(pair) > 1 for pair in zip(dilations, strides, strict=True)):
-            raise call.fail(f"expected a dilation or a stride along each dimension, found {found}")
-        if has_parts(call) and not is_3x3(kernel, dilations, strides):
+            raise call.fail(f"expected no pooling with {_window_text(call)}")
+        if has_parts(call) and not is_3x3(*window_of(call)):
             raise call.fail(
-                f"expected a kernel of 3 x 3 for a filter in parts of bf16, found {found}"
+                f"expected a kernel of 3 x 3 for a filter in parts of bf16, found "
+                f"{_window_text(call)}"
             )
         _expect_filter(call, tile_elements(axes), kernel_parts(axes) * inputs // group, lanes)
-        reach = [(size - 1) * d for size, d in zip(kernel, dilations, strict=True)]
-        least = [n + 1 + (pool - 1) * s for n, s in zip(reach, strides, strict=True)]
-        if any(n < k for n, k in zip(sizes, least, strict=True)):
-            shown = " x ".join(map(str, least))
-            raise call.fail(f"expected an input of at least {shown}, found {call.operands[0]}")
-        along = zip(sizes, reach, strides, strict=True)
-        counts = [((n - distance - 1) // s + 1) // pool for n, distance, s in along]
+        counts = _expect_counts(call, sizes, pool)
         return (with_shape(element, [batch, outputs, *counts, block]),)
 
 
 @irdl_op_definition
 class DotWinogradConvolutionOp(Node):
     """
-    `glow_cpu.winograd_convolution` of a blocked `input` of bytes [N, C / b, H, W, b], as exact as
-    `glow_cpu.dot_convolution`, for processors that add products of pairs of 16-bit integers.
+    `glow_cpu.winograd_convolution` of a blocked `input` of bytes [N, C / b, *spatial, b], as exact
+    as `glow_cpu.dot_convolution`, for processors that add products of pairs of 16-bit integers.
 
-    The matrices are those of the points 0, 1, -1 for tiles of 2, and also 2, -2 for tiles of 4,
-    multiplied so that all transforms are integers. Transformed tiles and the transformed `filter`
-    [(tile + 2)^2, O / p, C / b, b / 2, p, 2] have 16 bits; the latter has pairs of input channels
-    together. Sums are i32 that wrap around, 4 or 576 times as large as outputs. So outputs without
-    `bias` [O / p, p] are exact within 2^29 for tiles of 2 and 2^25 for tiles of 4.
+    The matrices are those of the first of the points 0, 1, -1, 2, -2, multiplied so that all
+    transforms are integers. Transformed tiles and the transformed `filter` have 16 bits. The latter
+    is [(tile + 2)^2, O / p, P * C / b, b / 2, p, 2] for the parts P of the kernel, with pairs of
+    input channels together. Sums are i32 that wrap around. They are too large by a factor of 1 or 2
+    for each dimension with tiles of 2, and of 6 or 24 with tiles of 4. So outputs without `bias`
+    [O / p, p] are exact within 2^29 for tiles of 2 and 2^25 for tiles of 4.
 
     ```mlir
     %r = glow_cpu.dot_winograd_convolution %x, %u, %b tile 2
@@ -164,13 +143,18 @@ class DotWinogradConvolutionOp(Node):
     filter = operand_def(TensorType)
     bias = operand_def(TensorType)
     tile = prop_def(IntegerAttr.constr(i64))
+    group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+    kernel = prop_def(PerDimension(KERNEL, besides=3, least=1))
+    dilations = prop_def(PerDimension(1, besides=3, least=1))
+    strides = prop_def(PerDimension(1, besides=3, least=1))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
-        tile, stored = _expect_tile(call), storage_type(call.element(0))
+        _expect_tile(call)
+        stored = storage_type(call.element(0))
         if not isinstance(stored, IntegerType) or stored.width.data != _BYTE:
             raise call.fail(f"expected an input of bytes, found {call.operands[0]}")
         if (call.element(1), call.element(2)) != (i16, i32):
@@ -178,16 +162,17 @@ class DotWinogradConvolutionOp(Node):
                 f"expected a filter of i16 and a bias of i32, found {call.operands[1]} and "
                 f"{call.operands[2]}"
             )
-        batch, inputs, *sizes, lanes = expect_rank(call, 0, 5, "a blocked input")
+        rank = len(call.ints("kernel")) + 3
+        batch, inputs, *sizes, lanes = expect_rank(call, 0, rank, "a blocked input")
         outputs, block = expect_rank(call, 2, 2, "a bias")
         if lanes % 2:
             raise call.fail(f"expected blocks of pairs of channels, found {call.operands[0]}")
-        wanted = ((tile + 2) ** 2, outputs, inputs, lanes // 2, block, 2)
+        group = _expect_groups(call, inputs, outputs)
+        axes = _expect_axes(call)
+        blocks = kernel_parts(axes) * inputs // group
+        wanted = (tile_elements(axes), outputs, blocks, lanes // 2, block, 2)
         expect_shape(call, 1, wanted, "a transformed filter")
-        if min(sizes) < KERNEL:
-            raise call.fail(f"expected an input of at least 3 x 3, found {call.operands[0]}")
-        counts = [s - KERNEL + 1 for s in sizes]
-        return (with_shape(i32, [batch, outputs, *counts, block]),)
+        return (with_shape(i32, [batch, outputs, *_expect_counts(call, sizes), block]),)
 
 
 _BYTE = 8
@@ -198,6 +183,50 @@ def _expect_tile(call: Call) -> int:
     if tile not in TILES:
         raise call.fail(f"expected a tile of 2 or 4, found {tile}")
     return tile
+
+
+def _expect_groups(call: Call, inputs: int, outputs: int) -> int:
+    """Expects groups of whole blocks, of so many inputs and outputs; returns their number."""
+    group = call.int("group")
+    if group < 1 or inputs % group or outputs % group or (group > 1 and has_parts(call)):
+        raise call.fail(
+            f"expected {counted(group, 'group')} of whole blocks, one for a filter in parts, "
+            f"found input {call.operands[0]}, filter {call.operands[1]} and bias "
+            f"{call.operands[2]}"
+        )
+    return group
+
+
+def _window_text(call: Call) -> str:
+    kernel, dilations, strides = map(list, window_of(call))
+    return f"a kernel of {kernel}, dilations {dilations} and strides {strides}"
+
+
+def _expect_axes(call: Call) -> Sequence[Axis]:
+    """Expects a kernel that there are transforms for; returns how each dimension is cut."""
+    _, dilations, strides = window_of(call)
+    axes, found = axes_of_call(call), _window_text(call)
+    if len(axes) > MOST_AXES or all(axis.tile == 1 for axis in axes):
+        raise call.fail(
+            f"expected a kernel of one to three sizes, one of them above the stride, found {found}"
+        )
+    if any(min(pair) > 1 for pair in zip(dilations, strides, strict=True)):
+        raise call.fail(f"expected a dilation or a stride along each dimension, found {found}")
+    return axes
+
+
+def _expect_counts(call: Call, sizes: Sequence[int], pool: int = 1) -> Sequence[int]:
+    """
+    Expects an input of some spatial sizes to have a whole window; returns those of the result.
+    """
+    kernel, dilations, strides = window_of(call)
+    reach = [(size - 1) * d for size, d in zip(kernel, dilations, strict=True)]
+    least = [n + 1 + (pool - 1) * s for n, s in zip(reach, strides, strict=True)]
+    if any(n < k for n, k in zip(sizes, least, strict=True)):
+        shown = " x ".join(map(str, least))
+        raise call.fail(f"expected an input of at least {shown}, found {call.operands[0]}")
+    along = zip(sizes, reach, strides, strict=True)
+    return [((n - distance - 1) // s + 1) // pool for n, distance, s in along]
 
 
 @dataclass(frozen=True)
@@ -249,8 +278,6 @@ def axes_of(
 
 def window_of(call: Call) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
     """Returns the kernel, the dilations and the strides of a Winograd convolution."""
-    if issubclass(call.operator, DotWinogradConvolutionOp):
-        return (KERNEL, KERNEL), (1, 1), (1, 1)
     return call.ints("kernel"), call.ints("dilations"), call.ints("strides")
 
 

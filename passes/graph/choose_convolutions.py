@@ -36,7 +36,6 @@ from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ...glow_dialects.glow_cpu.winograd import (
-    KERNEL,
     PARTS,
     TILES,
     DotWinogradConvolutionOp,
@@ -49,8 +48,12 @@ from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_reader, lazy_constant
-from ...semantics.cook_toom import integer_transforms
-from ...semantics.winograd import filter_in_parts, transform_dot_filter, transform_filter
+from ...semantics.winograd import (
+    filter_in_parts,
+    integer_transforms_of,
+    transform_dot_filter,
+    transform_filter,
+)
 from ..levels import GRAPH
 from .convolution_times import Layer, Winograd, best_way, bytes_cost
 from .patch_products import has_patches, patch_product, repays_patches
@@ -123,13 +126,11 @@ def applies_to_bytes(node: DotConvolutionOp, machine: MachineDescription) -> boo
     the machine multiplies words. (Registers of 512 bits were not measured.)
     """
     *_, lanes = shape_of(node.input.type)
-    panels, _, *kernel, groups, panel, terms = shape_of(node.filter.type)
+    panels, *_, groups, panel, terms = shape_of(node.filter.type)
     stored = storage_type(element_of(node.input.type))
     return (
-        (node.call.ints("strides"), node.call.ints("dilations")) == ((1, 1), (1, 1))
-        and kernel == [KERNEL, KERNEL]
-        and node.group.value.data == 1
-        and (terms, groups * terms) == (2, lanes)
+        layer_of(node).has_winograd
+        and (terms, groups * terms, lanes) == (2, lanes, machine.channel_block)
         and shape_of(node.bias.type) == (panels, panel)
         and 0 not in shape_of(node.result.type)
         and isinstance(stored, IntegerType)
@@ -148,7 +149,7 @@ def best_tile_of_bytes(node: DotConvolutionOp, forced: bool) -> int | None:
     layer = layer_of(node)
     times: dict[int | None, float] = {t: bytes_cost(layer, t) for t in TILES}
     if not forced:
-        weights = layer.inputs * layer.outputs * KERNEL**2
+        weights = layer.inputs * layer.outputs // layer.group * prod(layer.kernel)
         direct = costs.direct_convolution_of_bytes(layer.images, weights, prod(layer.counts))
         times[None] = direct
     for tile in sorted(times, key=lambda choice: times[choice]):
@@ -159,20 +160,18 @@ def best_tile_of_bytes(node: DotConvolutionOp, forced: bool) -> int | None:
 
 def _is_exact(node: DotConvolutionOp, tile: int) -> bool:
     """Returns whether all outputs, without bias, are in the range of sums that are divided."""
-    square = integer_transforms(tile).divisor ** 2
-    most = 1 << 31 - ((square & -square).bit_length() - 1)
+    divisor = prod(integer_transforms_of(axis).divisor for axis in layer_of(node).axes(tile))
+    most = 1 << 31 - ((divisor & -divisor).bit_length() - 1)
     is_unsigned = storage_type(element_of(node.input.type)) != i8
     low, high = (0, 255) if is_unsigned else (-128, 127)
-    _, inputs, *_, groups, _, terms = shape_of(node.filter.type)
-    if inputs * groups * terms * KERNEL**2 * 128 * max(high, -low) < most:
+    panels, *summed, panel, terms = shape_of(node.filter.type)
+    if prod(summed) * terms * 128 * max(high, -low) < most:
         return True
     read = constant_reader(node.filter)
     assert read is not None
-    # [panels, C / b, 3, 3, groups, panel, terms]
-    w = read()
-    positive, negative = (
-        np.maximum(sign * w.astype(np.int16), 0).sum((1, 2, 3, 4, 6), np.int64) for sign in (1, -1)
-    )
+    # [panels, C / b * kernel * groups, panel, terms]
+    w = read().reshape(panels, -1, panel, terms).astype(np.int16)
+    positive, negative = (np.maximum(sign * w, 0).sum((1, 3), np.int64) for sign in (1, -1))
     largest = np.maximum(high * positive - low * negative, high * negative - low * positive)
     return int(largest.max()) < most
 
@@ -182,12 +181,19 @@ def rewrite_bytes(node: DotConvolutionOp, tile: int) -> None:
     read = constant_reader(node.filter)
     assert read is not None
     build, filters = Build(), node.filter
-    panels, inputs, _, _, *pairs = shape_of(filters.type)
-    shape = [(tile + KERNEL - 1) ** 2, panels, inputs, *pairs]
-    hint = filters.name_hint or "filter"
-    u = build.add(lazy_constant(shape, i16, hint, lambda: transform_dot_filter(read(), tile)))
+    panels, inputs, *kernel, groups, panel, terms = shape_of(filters.type)
+    strides = node.call.ints("strides")
+    axes = axes_of(tile, kernel, strides)
+    shape = [tile_elements(axes), panels, kernel_parts(axes) * inputs, groups, panel, terms]
+
+    def transformed() -> np.ndarray:
+        return transform_dot_filter(read(), tile, strides)
+
+    u = build.add(lazy_constant(shape, i16, filters.name_hint or "filter", transformed))
     u.name_hint = filters.name_hint
-    y = build(DotWinogradConvolutionOp, node.input, u, node.bias, tile=tile)
+    options = {"tile": tile, "group": node.group, "kernel": kernel}
+    options |= {"dilations": node.dilations, "strides": node.strides}
+    y = build(DotWinogradConvolutionOp, node.input, u, node.bias, **options)
     replace_node(node, build.ops, y)
     erase_if_dead([filters])
 

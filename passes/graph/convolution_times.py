@@ -113,5 +113,7 @@ def least_time(layer: Layer, filters: Filters, winograd: bool) -> float:
 
 def bytes_cost(layer: Layer, tile: int) -> float:
     """Returns the time of Winograd convolution of bytes, in the unit of `direct_cost`."""
-    elements, points = _points(layer, layer.axes(tile))
-    return costs.winograd_of_bytes(layer.images, points, elements, layer.inputs, layer.outputs)
+    axes = layer.axes(tile)
+    elements, points = _points(layer, axes)
+    channels = kernel_parts(axes) * layer.inputs, layer.outputs
+    return costs.winograd_of_bytes(layer.images, points, elements, *channels, layer.group)

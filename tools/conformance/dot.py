@@ -20,6 +20,13 @@ from .products import scaled
 ELEMENTS = ((bf16, bf16, f32), (u8, i8, i32), (i8, i8, i32), (i16, i16, i32))
 ROWS = [Row((a, b, total), (total,)) for a, b, total in ELEMENTS]
 PANELS = (4, 8, 16)
+DOT_WINDOWS = (
+    ((7, 13), (3, 3), (1, 1), (1, 1)),
+    ((3, 3), (3, 3), (1, 1), (1, 1)),
+    ((9, 11), (5, 3), (1, 2), (1, 1)),
+    ((13,), (3,), (1,), (2,)),
+    ((4, 5, 6), (2, 3, 3), (1, 1, 1), (1, 1, 1)),
+)
 
 
 def groups(draw: Draw) -> tuple[int, ...]:
@@ -57,12 +64,19 @@ def dot_convolution(draw: Draw) -> Iterator[Case]:
 @cases(DotWinogradConvolutionOp, rows=[Row((x, i16, i32), (i32,)) for x in (u8, i8)])
 def dot_winograd_convolution(draw: Draw) -> Iterator[Case]:
     for tile, panel in product(TILES, draw.some(PANELS, 2)):
-        filters = transform_dot_filter(draw.array((3, 2, 3, 3, 4, panel, 2), i8), tile)
+        sizes, kernel, strides, dilations = draw.some(DOT_WINDOWS, 1)[0]
+        group = int(draw.rng.integers(1, 3))
+        narrow = draw.array((3 * group, 2, *kernel, 4, panel, 2), i8)
+        filters = transform_dot_filter(narrow, tile, strides)
         yield draw.case(
-            (1, 2, *draw.some(((7, 13), (3, 3), (9, 6)), 1)[0], 8),
+            (1, 2 * group, *sizes, 8),
             filters.shape,
-            (3, panel),
+            (3 * group, panel),
             tile=tile,
+            group=group,
+            kernel=list(kernel),
+            strides=list(strides),
+            dilations=list(dilations),
             arrays={1: filters},
             constants=(1, 2),
         )

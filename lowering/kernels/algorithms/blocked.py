@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
+
+from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.elementwise import X, Y
@@ -37,11 +40,10 @@ def convolution(k: Kernel) -> None:
         _by_packed_points(k, *points)
 
 
-def _packed_points(k: Kernel) -> tuple[Sequence[int], Sequence[int], int] | None:
+def _packed_points(k: Kernel) -> tuple[PointSizes, int] | None:
     """
-    Returns the number of rows of pixels and the sizes of a row, the strides between pixels, and how
-    many rows are packed at a time; None unless each pixel of the result depends on one of the image
-    alone, and it pays off.
+    Returns the sizes of pixels and how many rows are packed at a time; None unless each pixel of
+    the result depends on one of the image alone, and it pays off.
     """
     x, filters, _ = k.operands
     blocks, kernel_size = k.result.shape[1], prod(filters.shape[2:-2])
@@ -49,50 +51,106 @@ def _packed_points(k: Kernel) -> tuple[Sequence[int], Sequence[int], int] | None
         return None
     if k.call.int("group") > 1 or kernel_size > 1:
         return None
-    sizes, strides = k.result.shape[2:-1], k.call.ints("strides")
-    is_dense = prod(strides) == 1
-    views = [x, *k.elementwise_views]
-    if is_dense and all(
-        v.strides[d] == v.strides[d + 1] * x.shape[d + 1]
-        for v in views
-        for d in range(2, x.rank - 2)
-    ):
-        sizes, strides = (prod(sizes),), (1,)
-    size = element_bytes(x.element)
-    row_bytes = prod(sizes[1:]) * x.shape[-1] * size
-    plane_bytes = x.strides[1] * size
+    points, size = PointSizes.of(k), element_bytes(x.element)
+    row_bytes, plane_bytes = points.row * x.shape[-1] * size, x.strides[1] * size
     together = rows_packed_together(
-        k.machine, x.shape[1], plane_bytes, sizes[0], row_bytes, not is_dense
+        k.machine, x.shape[1], plane_bytes, points.rows, row_bytes, points.is_strided
     )
-    return None if together is None else (sizes, strides, together)
+    return None if together is None else (points, together)
 
 
-def _by_packed_points(
-    k: Kernel, sizes: Sequence[int], strides: Sequence[int], together: int
-) -> None:
+def _by_packed_points(k: Kernel, points: PointSizes, together: int) -> None:
     """Computes a convolution of 1 x 1 from dense copies of a few rows of pixels at a time."""
     x, filters, bias = k.operands
-    n = Dim("n", x.shape[0])
-    inner = [Dim(f"w{i}", size) for i, size in enumerate(sizes[1:])]
-    shape = (filters.shape[1], together, *sizes[1:], x.shape[-1])
-    packed = k.scratch(shape, x.element)
-    # the index of the last of joined dimensions alone moves through all pixels
-    zeros: list[Index] = [0] * (x.rank - 3 - len(sizes))
 
-    def visit(rows: Rows) -> None:
+    def visit(packed: PackedPoints) -> None:
         ob, o = Dim("ob", k.result.shape[1]), Dim("o", k.result.shape[-1])
         cb, c = Dim("cb", filters.shape[1]), Dim("c", filters.shape[-2])
-        pixel = [*rows.place, *inner]
-        source = [affine(p) * s for p, s in zip(pixel, strides, strict=True)]
-        copied = [cb, rows.row, *inner, c]
-        k.copy(copied, packed[copied], x[[n, cb, *zeros, *source, c]])
-        factors = packed[copied], filters[[ob, cb, *[0] * (x.rank - 3), c, o]]
+        factors = packed.read(cb, c), filters[[ob, cb, *[0] * (x.rank - 3), c, o]]
         sums = total(Combine.ADD, compute_type(k.element), *factors)
-        place: list[Index] = [n, ob, *zeros, *pixel, o]
-        k.finish([ob, rows.row, *inner, o], place, [bias[[ob, o]]], X + Y, [cb, c], sums)
+        place = [packed.image, ob, *packed.place, o]
+        k.finish([ob, *packed.loops, o], place, [bias[[ob, o]]], X + Y, [cb, c], sums)
+
+    by_packed_points(k, points, together, x.element, visit)
+
+
+@dataclass(frozen=True)
+class PointSizes:
+    """The pixels of the result of a convolution of 1 x 1, as rows."""
+
+    sizes: Sequence[int]
+    """The number of rows and the sizes of a row."""
+    strides: Sequence[int]
+    """The distances between pixels of the image."""
+
+    @staticmethod
+    def of(k: Kernel) -> PointSizes:
+        """Returns the pixels of a kernel, as one row where all of its tensors permit that."""
+        x, sizes, strides = k.operands[0], k.result.shape[2:-1], k.call.ints("strides")
+        if prod(strides) == 1 and all(
+            v.strides[d] == v.strides[d + 1] * x.shape[d + 1]
+            for v in [x, *k.elementwise_views]
+            for d in range(2, x.rank - 2)
+        ):
+            sizes, strides = (prod(sizes),), (1,)
+        return PointSizes(sizes, strides)
+
+    @property
+    def rows(self) -> int:
+        return self.sizes[0]
+
+    @property
+    def row(self) -> int:
+        """The pixels of a row."""
+        return prod(self.sizes[1:])
+
+    @property
+    def is_strided(self) -> bool:
+        return prod(self.strides) > 1
+
+
+@dataclass(frozen=True)
+class PackedPoints:
+    """A dense copy of a few rows of pixels."""
+
+    copy: View
+    """[C / b, rows, *row, b]"""
+    loops: Sequence[Dim]
+    """Over these rows and their pixels."""
+    image: Dim
+    place: Sequence[Index]
+    """Where the result has these pixels, in its spatial dimensions."""
+
+    def read(self, block: Index, channel: Index) -> Access:
+        return self.copy[[block, *self.loops, channel]]
+
+
+def by_packed_points(
+    k: Kernel,
+    points: PointSizes,
+    together: int,
+    element: Attribute,
+    visit: Callable[[PackedPoints], None],
+) -> None:
+    """
+    Lets `visit` add the nests for some rows of pixels at a time, which are copied before, as
+    elements of some type.
+    """
+    x = k.operands[0]
+    n, cb, c = Dim("n", x.shape[0]), Dim("cb", x.shape[1]), Dim("c", x.shape[-1])
+    inner = [Dim(f"w{i}", size) for i, size in enumerate(points.sizes[1:])]
+    copy = k.scratch((cb.size, together, *points.sizes[1:], c.size), element)
+    # the index of the last of joined dimensions alone moves through all pixels
+    zeros: list[Index] = [0] * (x.rank - 3 - len(points.sizes))
+
+    def visit_rows(rows: Rows) -> None:
+        pixel, loops = [*rows.place, *inner], [rows.row, *inner]
+        source = [affine(p) * s for p, s in zip(pixel, points.strides, strict=True)]
+        k.copy([cb, *loops, c], copy[[cb, *loops, c]], x[[n, cb, *zeros, *source, c]])
+        visit(PackedPoints(copy, loops, n, [*zeros, *pixel]))
 
     with k.repeat(n):
-        in_blocks(k, Rows((), 0, Dim("i", sizes[0])), together, visit)
+        in_blocks(k, Rows((), 0, Dim("i", points.rows)), together, visit_rows)
 
 
 def windows(

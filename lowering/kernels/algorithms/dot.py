@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
 from xdsl.dialects.builtin import i16, i32
 
-from ....glow_dialects.elements import is_byte
+from ....glow_dialects.elements import element_bytes, is_byte
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
-from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, affine
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, affine
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
 from ..registry import Kernel, kernel, view_dims
-from .blocked import windows
+from ..schedules.blocking import rows_widened_together
+from .blocked import PackedPoints, PointSizes, by_packed_points, windows
 
 _PAIR = 2
 
@@ -36,48 +41,99 @@ def convolution(k: Kernel) -> None:
     Panel `p` and its channel `j` are those of `ob` and `o`. The blocks `cb` of a group are those
     behind the blocks of the groups before it.
     """
-    panels = k.operands[1].shape[0]
-    blocks, block = k.operands[2].shape
-    per_block = block // k.operands[1].shape[-2]
-    full, rest = divmod(panels, per_block)
-    _widen(k)
-    group = k.call.int("group")
-    if full:
-        _panels(k, Dim("group", group), Dim("ob", full // group), per_block)
-    if rest:
-        _panels(k, 0, full, rest)
-    first = rest * k.operands[1].shape[-2]
-    for ob in range(full, blocks):
-        if first < block:
-            _only_bias(k, ob, first, block - first)
-        first = 0
+    _, filters, bias = k.operands
+    if _widens(k) and prod(filters.shape[2:-3]) == 1:
+        _by_widened_points(k)
+    else:
+        _widen(k)
+        y = k.result
+        n = Dim("n", y.shape[0])
+        window, offset, places = windows(k.call, y.shape[2:-1], filters.shape[2:-3])
+
+        def read(block: Index, channel: Index) -> Access:
+            return k.operands[0][[n, block, *places, channel]]
+
+        _all_panels(k, _Points([n], window, n, window, offset, read))
+    blocks, block = bias.shape
+    written = filters.shape[0] * filters.shape[-2]
+    for ob in range(written // block, blocks):
+        first = max(0, written - ob * block)
+        _only_bias(k, ob, first, block - first)
+
+
+def _widens(k: Kernel) -> bool:
+    """
+    Returns whether pairs of bytes become pairs of 16-bit integers, which the machine multiplies.
+    """
+    return is_byte(k.operands[0].element) and k.operands[1].shape[-1] == _PAIR
 
 
 def _widen(k: Kernel) -> None:
-    """Widens pairs of bytes to pairs of 16-bit integers, which the machine multiplies."""
+    """Widens all pairs of bytes that become pairs of 16-bit integers."""
     x, *rest = k.operands
-    if is_byte(x.element) and k.operands[1].shape[-1] == _PAIR:
+    if _widens(k):
         k.operands = [k.copied(x, i16), *rest]
 
 
-def _panels(k: Kernel, group: Dim | int, block: Dim | int, count: int) -> None:
+def _by_widened_points(k: Kernel) -> None:
+    """Computes a convolution of 1 x 1, and widens a few rows of pixels at a time."""
+    x, points = k.operands[0], PointSizes.of(k)
+    row_bytes = points.row * x.shape[-1] * element_bytes(i16)
+    together = rows_widened_together(k.machine, x.shape[1], points.rows, row_bytes)
+
+    def visit(packed: PackedPoints) -> None:
+        offset = [Dim(f"k{i}", 1) for i in range(x.rank - 3)]
+        place = packed.place
+        _all_panels(k, _Points([], packed.loops, packed.image, place, offset, packed.read))
+
+    by_packed_points(k, points, together, i16, visit)
+
+
+@dataclass(frozen=True)
+class _Points:
+    """Pixels of the result, and what they read."""
+
+    images: Sequence[Dim]
+    """The loop over images, if there is one."""
+    loops: Sequence[Dim]
+    """The loops over the pixels of an image."""
+    image: Dim
+    place: Sequence[Index]
+    """The place of a pixel in an image of the result."""
+    offset: Sequence[Dim]
+    """The loops over a window."""
+    read: Callable[[Index, Index], Access]
+    """Returns a channel of a block of channels, where a window is at an offset."""
+
+
+def _all_panels(k: Kernel, points: _Points) -> None:
+    """Computes all panels of some pixels."""
+    filters, group = k.operands[1], k.call.int("group")
+    per_block = k.operands[2].shape[1] // filters.shape[-2]
+    full, rest = divmod(filters.shape[0], per_block)
+    if full:
+        _panels(k, points, Dim("group", group), Dim("ob", full // group), per_block)
+    if rest:
+        _panels(k, points, 0, full, rest)
+
+
+def _panels(k: Kernel, points: _Points, group: Dim | int, block: Dim | int, count: int) -> None:
     """Computes the first `count` panels of a block of a group, or of all of them in loops."""
-    x, filters, bias = k.operands
+    _, filters, bias = k.operands
     y = k.result
     panel, terms = filters.shape[-2:]
-    n, p, j = Dim("n", y.shape[0]), Dim("p", count), Dim("j", panel)
+    p, j = Dim("p", count), Dim("j", panel)
     cb, g = Dim("cb", filters.shape[1]), Dim("g", filters.shape[-3])
-    window, offset, places = windows(k.call, y.shape[2:-1], filters.shape[2:-3])
     around = [d for d in (group, block) if isinstance(d, Dim)]
     ob = affine(group) * (y.shape[1] // k.call.int("group")) + block
     number = ob * (y.shape[-1] // panel) + p
-    pixel = x[[n, affine(group) * cb.size + cb, *places, affine(g) * terms]]
-    reads, is_exact = (pixel, filters[[number, cb, *offset, g, j, 0]]), k.element == i32
+    pixel = points.read(affine(group) * cb.size + cb, affine(g) * terms)
+    reads, is_exact = (pixel, filters[[number, cb, *points.offset, g, j, 0]]), k.element == i32
     products = Reduction(Combine.ADD, k.element, reads, terms=terms, adds_operand=is_exact)
     o = Affine({p: panel, j: 1})
-    dims = [n, *around, p, *window, j]
-    place: list[Index] = [n, ob, *window, o]
-    k.finish(dims, place, [bias[[ob, o]]], X + Y, [cb, *offset, g], products)
+    dims = [*points.images, *around, p, *points.loops, j]
+    place: list[Index] = [points.image, ob, *points.place, o]
+    k.finish(dims, place, [bias[[ob, o]]], X + Y, [cb, *points.offset, g], products)
 
 
 def _only_bias(k: Kernel, ob: int, first: int, count: int) -> None:

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_cpu.winograd import (
     PARTS,
+    Axis,
     DotWinogradConvolutionOp,
     WinogradConvolutionOp,
     axes_of_call,
@@ -29,13 +30,14 @@ from ....glow_dialects.glow_cpu.winograd import (
     tile_elements,
     window_of,
 )
-from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr, arguments, convert
-from ....semantics.cook_toom import Transforms, integer_transforms, winograd_transforms
+from ....semantics.cook_toom import Transforms
+from ....semantics.winograd import integer_transforms_of, transforms_of
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, choose_blocks, edges
@@ -65,7 +67,7 @@ def winograd_convolution(k: Kernel) -> None:
     if not _has_products(k.machine, k.call):
         raise ValueError("this machine has no tile registers for bf16, which filters in parts need")
     kind, call = _WinogradInParts if has_parts(k.call) else _Winograd, k.call
-    kind(k, winograd_transforms, call.int("pool"), call.int("group")).run()
+    kind(k, transforms_of, call.int("pool")).run()
 
 
 def _multiplies_words(machine: MachineDescription, call: Call) -> bool:
@@ -76,7 +78,7 @@ def _multiplies_words(machine: MachineDescription, call: Call) -> bool:
 @kernel(DotWinogradConvolutionOp, on=_multiplies_words)
 def dot_winograd_convolution(k: Kernel) -> None:
     """Computes the formulas of `glow_cpu.dot_winograd_convolution`."""
-    _WinogradOfBytes(k, lambda tile, *_: integer_transforms(tile)).run()
+    _WinogradOfBytes(k, integer_transforms_of).run()
 
 
 class _Winograd:
@@ -87,19 +89,13 @@ class _Winograd:
     input_bytes = element_bytes(f32)
     """The bytes of an element of the transformed input or filter."""
 
-    def __init__(
-        self,
-        k: Kernel,
-        transforms: Callable[[int, int, int], Transforms],
-        pool: int = 1,
-        group: int = 1,
-    ):
-        """`transforms` returns the matrices for tiles and parts of some sizes, and a stride."""
-        self.k, self.pool, self.group = k, pool, group
+    def __init__(self, k: Kernel, transforms: Callable[[Axis], Transforms], pool: int = 1):
+        """`transforms` returns the matrices of a dimension."""
+        self.k, self.pool, self.group = k, pool, k.call.int("group")
         _, dilations, _ = window_of(k.call)
         self.image = Image(k.result.shape[0], axes_of_call(k.call), dilations)
         self.axes = self.image.axes
-        self.transforms = [transforms(axis.tile, axis.part, axis.stride) for axis in self.axes]
+        self.transforms = list(map(transforms, self.axes))
         self.sides = [axis.side for axis in self.axes]
         self.planes = tile_elements(self.axes)
         self.parts = kernel_parts(self.axes)
@@ -189,17 +185,26 @@ class _Winograd:
         Returns the loop over blocks o of output channels, and `sum(inputs[p, c] * filters[p, o,
         c])`, where the channels c are those of the group of o.
         """
-        c, lane = Dim("c", self.inputs.shape[1] // self.group), Dim("l", self.lanes)
-        o, reduced, channel = Dim("o", self.outputs), [c, lane], affine(c)
-        block = channel
-        if self.group > 1:
-            g, o = Dim("g", self.group), Dim("o", self.outputs // self.group)
-            c, s = Dim("c", c.size // self.parts), Dim("s", self.parts)
-            block, channel = s * self.x.shape[1] + g * c.size + c, s * c.size + c
-            o, reduced = g * o.size + o, [s, c, lane]
-        factor = self.filters[[p, o, channel * self.lanes + lane, out]]
-        reads = self.inputs[[p, block, t, lane]], factor
-        return o, reduced, total(Combine.ADD, self.element, *reads)
+        o, blocks, block, factor = self._channels()
+        lane = Dim("l", self.lanes)
+        reads = (
+            self.inputs[[p, block, t, lane]],
+            self.filters[[p, o, factor * self.lanes + lane, out]],
+        )
+        return o, [*blocks, lane], total(Combine.ADD, self.element, *reads)
+
+    def _channels(self) -> tuple[Index, Sequence[Dim], Affine, Affine]:
+        """
+        Returns the loop over blocks of output channels, and the loops over blocks of input channels
+        of the same group, with the place of such a block in the input and in the filter.
+        """
+        c, o = Dim("c", self.inputs.shape[1] // self.group), Dim("o", self.outputs)
+        if self.group == 1:
+            return o, [c], affine(c), affine(c)
+        g, o = Dim("g", self.group), Dim("o", self.outputs // self.group)
+        c, s = Dim("c", c.size // self.parts), Dim("s", self.parts)
+        block = s * self.x.shape[1] + g * c.size + c
+        return g * o.size + o, [s, c], block, s * c.size + c
 
     def _transform_result(self, part: Part) -> None:
         """
@@ -222,12 +227,12 @@ class _Winograd:
 
     def _output(self, value: Expr) -> Expr:
         """
-        Divides a sum by the square of the divisor, of which it is a multiple: by its odd part as a
-        multiplication by the inverse modulo 2^32, and by its power of two as a shift.
+        Divides a sum by the divisors, of which it is a multiple: by their odd part as a
+        multiplication by the inverse modulo 2^32, and by their power of two as a shift.
         """
-        square = prod(t.divisor for t in self.transforms)
-        shift = (square & -square).bit_length() - 1
-        odd = square >> shift
+        divisor = prod(t.divisor for t in self.transforms)
+        shift = (divisor & -divisor).bit_length() - 1
+        odd = divisor >> shift
         if odd > 1:
             value = value * pow(odd, -1, 1 << 32)
         return value >> shift if shift else value
@@ -315,6 +320,7 @@ class _WinogradOfBytes(_Winograd):
 
     def _sums(self, p: Dim, t: Dim, out: Dim) -> tuple[Index, Sequence[Dim], Reduction]:
         """Returns `sum(inputs[p, c, 2 * g + m] * filters[p, o, c, g, out, m])` over c, g and m."""
-        o, c, g = Dim("o", self.outputs), Dim("c", self.x.shape[1]), Dim("g", self.lanes // 2)
-        reads = self.inputs[[p, c, t, affine(g) * 2]], self.filters[[p, o, c, g, out, 0]]
-        return o, (c, g), Reduction(Combine.ADD, self.element, reads, terms=2)
+        o, blocks, block, factor = self._channels()
+        g = Dim("g", self.lanes // 2)
+        reads = self.inputs[[p, block, t, affine(g) * 2]], self.filters[[p, o, factor, g, out, 0]]
+        return o, [*blocks, g], Reduction(Combine.ADD, self.element, reads, terms=2)

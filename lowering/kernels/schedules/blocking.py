@@ -273,6 +273,17 @@ def rows_packed_together(
     return in_equal_blocks(rows, most)
 
 
+def rows_widened_together(
+    machine: MachineDescription, planes: int, rows: int, row_bytes: int
+) -> int:
+    """
+    Returns how many rows of pixels, of `row_bytes` in each plane, are converted at a time, so that
+    all filters meet them in a near cache.
+    """
+    most = max(1, near_bytes(machine) // (planes * row_bytes))
+    return in_equal_blocks(rows, most, TIMINGS.row_granule if most >= TIMINGS.row_granule else 1)
+
+
 def lines_compete(machine: MachineDescription, lines: int, distance: int) -> bool:
     """
     Returns whether lines of the same distance in bytes compete for the same places of the nearest

@@ -235,13 +235,31 @@ func.func @bytes(%x: tensor<1x8x58x58x8xui8>, %b: tensor<8x8xi32>) -> tensor<1x8
 
 // -----
 
-// 1 x 1, and a stride.
-func.func @bytes_by_definition(%x: tensor<1x8x58x58x8xui8>, %b: tensor<8x8xi32>) -> (tensor<1x8x58x58x8xi32>, tensor<1x8x28x28x8xi32>) {
+// So have those with larger filters, strides, dilations and groups.
+func.func @windows_of_bytes(%v: tensor<1x2x58x58x8xui8>, %x: tensor<1x8x58x58x8xui8>, %z: tensor<1x8x200x8xui8>, %b: tensor<8x8xi32>) -> (tensor<1x8x54x54x8xi32>, tensor<1x8x194x8xi32>, tensor<1x8x28x28x8xi32>) {
+  %f = glow.constant #glow.blob<"filter.bin", 0, 25600> : tensor<8x2x5x5x4x8x2xi8>
+  %0 = glow_cpu.dot_convolution %v, %f, %b : (tensor<1x2x58x58x8xui8>, tensor<8x2x5x5x4x8x2xi8>, tensor<8x8xi32>) -> tensor<1x8x54x54x8xi32>
+  %h = glow.constant #glow.blob<"filter.bin", 0, 6144> : tensor<8x4x3x4x8x2xi8>
+  %1 = glow_cpu.dot_convolution %z, %h, %b dilations [3] strides [1] group 2 : (tensor<1x8x200x8xui8>, tensor<8x4x3x4x8x2xi8>, tensor<8x8xi32>) -> tensor<1x8x194x8xi32>
+  %g = glow.constant #glow.blob<"filter.bin", 0, 36864> : tensor<8x8x3x3x4x8x2xi8>
+  %2 = glow_cpu.dot_convolution %x, %g, %b strides [2, 2] : (tensor<1x8x58x58x8xui8>, tensor<8x8x3x3x4x8x2xi8>, tensor<8x8xi32>) -> tensor<1x8x28x28x8xi32>
+  func.return %0, %1, %2 : tensor<1x8x54x54x8xi32>, tensor<1x8x194x8xi32>, tensor<1x8x28x28x8xi32>
+}
+
+// BYTES-LABEL: @windows_of_bytes(
+// BYTES:  glow_cpu.dot_winograd_convolution %v, %{{.*}}, %b tile 4 kernel [5, 5] : (tensor<1x2x58x58x8xui8>, tensor<36x8x8x4x8x2xi16>, tensor<8x8xi32>) -> tensor<1x8x54x54x8xi32>
+// BYTES:  glow_cpu.dot_winograd_convolution %z, %{{.*}}, %b tile 4 group 2 dilations [3] : (tensor<1x8x200x8xui8>, tensor<6x8x4x4x8x2xi16>, tensor<8x8xi32>) -> tensor<1x8x194x8xi32>
+// BYTES:  glow_cpu.dot_winograd_convolution %x, %{{.*}}, %b tile 4 strides [2, 2] : (tensor<1x8x58x58x8xui8>, tensor<81x8x8x4x8x2xi16>, tensor<8x8xi32>) -> tensor<1x8x28x28x8xi32>
+
+// -----
+
+// 1 x 1, and channels that are not whole blocks.
+func.func @bytes_by_definition(%x: tensor<1x8x58x58x8xui8>, %z: tensor<1x1x230x230x4xui8>, %b: tensor<8x8xi32>) -> (tensor<1x8x58x58x8xi32>, tensor<1x8x112x112x8xi32>) {
   %f = glow.constant #glow.blob<"filter.bin", 0, 4096> : tensor<8x8x1x1x4x8x2xi8>
   %y = glow_cpu.dot_convolution %x, %f, %b : (tensor<1x8x58x58x8xui8>, tensor<8x8x1x1x4x8x2xi8>, tensor<8x8xi32>) -> tensor<1x8x58x58x8xi32>
-  %g = glow.constant #glow.blob<"filter.bin", 0, 36864> : tensor<8x8x3x3x4x8x2xi8>
-  %z = glow_cpu.dot_convolution %x, %g, %b strides [2, 2] : (tensor<1x8x58x58x8xui8>, tensor<8x8x3x3x4x8x2xi8>, tensor<8x8xi32>) -> tensor<1x8x28x28x8xi32>
-  func.return %y, %z : tensor<1x8x58x58x8xi32>, tensor<1x8x28x28x8xi32>
+  %g = glow.constant #glow.blob<"filter.bin", 0, 12544> : tensor<8x1x7x7x2x8x2xi8>
+  %1 = glow_cpu.dot_convolution %z, %g, %b strides [2, 2] : (tensor<1x1x230x230x4xui8>, tensor<8x1x7x7x2x8x2xi8>, tensor<8x8xi32>) -> tensor<1x8x112x112x8xi32>
+  func.return %y, %1 : tensor<1x8x58x58x8xi32>, tensor<1x8x112x112x8xi32>
 }
 
 // BYTES-LABEL: @bytes_by_definition(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
+
 import numpy as np
 import pytest
 from glow.glow_dialects.glow_cpu.dot import DotConvolutionOp
@@ -32,25 +34,72 @@ def drawn(rng: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
     return np.where(rng.random(shape) < 0.5, rng.choice([low, high], shape), found).astype(dtype)
 
 
-def wanted(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+@dataclass(frozen=True)
+class Window:
+    kernel: tuple[int, ...] = (3, 3)
+    strides: tuple[int, ...] = (1, 1)
+    dilations: tuple[int, ...] = (1, 1)
+    group: int = 1
+
+
+WINDOW = Window()
+
+
+def wanted(x: np.ndarray, w: np.ndarray, b: np.ndarray, window: Window = WINDOW) -> np.ndarray:
     """Returns the convolution by its definition, in integers of 32 bits that wrap around."""
-    rows, columns = (n - 2 for n in x.shape[2:])
-    y = np.zeros((len(x), len(w), rows, columns), np.int64)
-    for i, j in np.ndindex(3, 3):
-        part = x[:, :, i : i + rows, j : j + columns].astype(np.int64)
-        y += np.einsum("oc,nchw->nohw", w[:, :, i, j].astype(np.int64), part)
-    return (y + b.reshape(-1, 1, 1)).astype(np.int32)
+    along = zip(x.shape[2:], window.kernel, window.strides, window.dilations, strict=True)
+    counts = [(n - (k - 1) * d - 1) // s + 1 for n, k, s, d in along]
+    y = np.zeros((len(x), len(w), *counts), np.int64)
+    groups = [np.array_split(a, window.group, axis) for a, axis in ((x, 1), (w, 0), (y, 1))]
+    for images, filters, results in zip(*groups, strict=True):
+        for at in np.ndindex(window.kernel):
+            steps = zip(at, counts, window.strides, window.dilations, strict=True)
+            places = [slice(i * d, i * d + (n - 1) * s + 1, s) for i, n, s, d in steps]
+            part = images[(slice(None), slice(None), *places)].astype(np.int64)
+            factors = filters[(slice(None), slice(None), *at)].astype(np.int64)
+            results += np.einsum("oc,nc...->no...", factors, part)
+    return (y + b.reshape(-1, *[1] * len(counts))).astype(np.int32)
 
 
 def program(
-    x: np.ndarray, w: np.ndarray, b: np.ndarray, tile: int, block: int
+    x: np.ndarray, w: np.ndarray, b: np.ndarray, tile: int, block: int, window: Window = WINDOW
 ) -> tuple[ModuleOp, list[np.ndarray]]:
-    w = np.pad(w, [(0, 0), (0, -w.shape[1] % block), (0, 0), (0, 0)])
-    u = transform_dot_filter(dot_filter(w, block, block, 2), tile)
+    w = np.pad(w, [(0, 0), (0, -w.shape[1] % block), *[(0, 0)] * (w.ndim - 2)])
+    u = transform_dot_filter(dot_filter(w, block, block, 2), tile, window.strides)
     arrays = [pack_channels(x, block), u, pack_channels(b, block, 0)]
     types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
-    module = one_node(DotWinogradConvolutionOp, types, tile=tile)
+    module = one_node(DotWinogradConvolutionOp, types, tile=tile, **asdict(window))
     return apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate"), arrays
+
+
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize(
+    ("window", "sizes"),
+    [
+        (Window((5, 5)), (1, 20, 9, 13, 12)),
+        (Window(strides=(2, 2)), (2, 8, 17, 9, 16)),
+        (Window((7, 4), (2, 2)), (1, 8, 8, 15, 11)),
+        (Window((1, 3), (1, 2)), (1, 11, 8, 5, 14)),
+        (Window(dilations=(2, 3)), (1, 8, 8, 9, 13)),
+        (Window((3, 3), (2, 1), (1, 2), group=2), (1, 16, 32, 7, 11)),
+        (Window((5,), (1,), (4,)), (1, 9, 8, 31)),
+        (Window((3, 3, 3), (2, 1, 1), (1, 1, 1)), (1, 8, 8, 5, 6, 7)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", ["u1", "i1"])
+def test_windows_are_exact(
+    window: Window, sizes: tuple[int, ...], tile: int, dtype: str, rng: np.random.Generator
+):
+    """The meaning equals the definition, and kernels the meaning, for windows of all kinds."""
+    images, inputs, outputs, *spatial = sizes
+    x = drawn(rng, dtype, images, inputs, *spatial)
+    w = drawn(rng, "i1", outputs, inputs // window.group, *window.kernel)
+    b = rng.integers(-(2**31), 2**31, outputs).astype("i4")
+    module, arrays = program(x, w, b, tile, 8, window)
+    (found,) = interpret(module, arrays).values()
+    np.testing.assert_array_equal(unpack_channels(found, outputs), wanted(x, w, b, window))
+    check_native(module, arrays, AVX2)
 
 
 @pytest.mark.parametrize("tile", TILES)

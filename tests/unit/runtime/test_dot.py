@@ -64,6 +64,23 @@ def test_convolution(
     check(module, arrays, machine)
 
 
+@pytest.mark.parametrize(("strides", "group"), [((1, 1), 1), ((2, 1), 2), ((2, 3), 1)])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_pixels_are_widened_in_blocks(
+    strides: tuple[int, int], group: int, threads: int, rng: np.random.Generator
+):
+    """The words of all pixels of 1 x 1 do not stay near; the last block has fewer rows."""
+    machine = MachineDescription(256, 16, l2_bytes=8192)
+    x = pack_channels(numbers(rng, "u1", 2, 48, 19, 21), 8)
+    w = numbers(rng, "i1", 32, 48 // group, 1, 1)
+    b = pack_channels(rng.integers(-(2**31), 2**31, 32).astype("i4"), 8, 0)
+    arrays = [x, dot_filter(w, 8, 8, 2), b]
+    options = {"strides": strides, "dilations": (1, 1), "group": group}
+    module = one_node(DotConvolutionOp, types_of(arrays), **options)
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
+    check_native(module, arrays, machine, threads=threads)
+
+
 @pytest.mark.parametrize(
     ("rows", "inner", "columns"), [((1,), 4, 16), ((37,), 68, 41), ((2, 9), 128, 64)]
 )

@@ -85,19 +85,28 @@ def test_transforms_are_exact(m: int, r: int, points: list[Fraction], seed: int)
     assert times(times(t.outputs, products), transposed(t.outputs)) == correlation(d, g, m)
 
 
-@given(st.sampled_from(TILES), st.integers(0, 2**32))
-def test_integer_transforms(tile: int, seed: int):
-    """The correlation is too large by the square of the divisor; words hold what is multiplied."""
-    t, rng = integer_transforms(tile), Random(seed)
-    g, d = random_matrix(rng, 3, 3), random_matrix(rng, tile + 2, tile + 2)
-    u = times(times(t.filters, g), transposed(t.filters))
-    v = times(times(t.inputs, d), transposed(t.inputs))
-    products = tuple(
-        tuple(x * y for x, y in zip(a, b, strict=True)) for a, b in zip(u, v, strict=True)
-    )
-    found = times(times(t.outputs, products), transposed(t.outputs))
-    want = correlation(d, g, tile)
-    assert found == tuple(tuple(c * t.divisor**2 for c in row) for row in want)
+@given(
+    st.sampled_from(TILES),
+    st.sampled_from(
+        [(n, s) for s in (1, 2, 3) for n in range(s + (s > 1), s * MOST_COEFFICIENTS + 1)]
+    ),
+    st.integers(0, 2**32),
+)
+def test_integer_transforms(tile: int, window: tuple[int, int], seed: int):
+    """
+    The correlation of so many coefficients with each stride-th input is too large by the divisor;
+    words hold what is multiplied.
+    """
+    coefficients, stride = window
+    t, rng = integer_transforms(tile, coefficients, stride), Random(seed)
+    inputs = len(t.inputs[0])
+    g, d = random_matrix(rng, coefficients, 1), random_matrix(rng, inputs, 1)
+    u, v = times(t.filters, g), times(t.inputs, d)
+    products = tuple((x * y,) for (x,), (y,) in zip(u, v, strict=True))
+    found = times(t.outputs, products)
+    for i, (value,) in enumerate(found):
+        want = sum(d[i * stride + k][0] * g[k][0] for k in range(coefficients))
+        assert value == want * t.divisor
     for matrix, largest in ((t.inputs, 255), (t.filters, 128)):
         assert all(c.denominator == 1 for row in matrix for c in row)
         assert max(sum(map(abs, row)) for row in matrix) ** 2 * largest < 2**15
