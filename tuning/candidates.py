@@ -105,8 +105,9 @@ def _emitted(nest: Nest, schedule: Schedule) -> int:
         copies = [p.tiles if schedule.lists_tiles(dim) else 1 for p in parts]
         emitted = sum(p.tile * n for p, n in zip(parts, copies, strict=True))
         count *= emitted or schedule.tiles(dim)
-    unrolled = schedule.unrolled if isinstance(schedule, Reducing) else ()
-    return count * prod(d.size for d in unrolled)
+    if not isinstance(schedule, Reducing):
+        return count
+    return count * schedule.steps * prod(d.size for d in schedule.unrolled)
 
 
 def _of_other_kinds(nest: Nest, best: Schedule, machine: MachineDescription) -> Iterator[Scheduled]:

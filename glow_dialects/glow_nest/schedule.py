@@ -155,6 +155,8 @@ class Reducing(VectorSchedule):
     """Reduction loops, outermost first."""
     unrolled: frozenset[Dim] = frozenset()
     """The reduction loops that are unrolled."""
+    steps: int = 1
+    """The steps of the innermost loop of the reduction that are emitted together."""
     prefetch_distance: Mapping[int, int] = field(default_factory=dict)
     """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
     prefetch_steps: Mapping[int, int] = field(default_factory=dict)

@@ -265,6 +265,7 @@ def _verify_reducing(nest: Nest, schedule: Reducing) -> None:
                 f"expected unrolled loops to be loops of the reduction without a tile, "
                 f"found {dim.name}"
             )
+    _verify_steps(nest, schedule)
     if isinstance(schedule, GatheredDot) and schedule.unrolled != frozenset(nest.reduced):
         raise VerifyException("expected all loops of the reduction unrolled, which share loads")
     for dim in nest.reduced:
@@ -276,6 +277,21 @@ def _verify_reducing(nest: Nest, schedule: Reducing) -> None:
     if nest.range is not None:
         _verify_ranged(nest.range.dim, schedule)
     _verify_terms(reduction, schedule)
+
+
+def _verify_steps(nest: Nest, schedule: Reducing) -> None:
+    """Checks that steps emitted together are those of a loop whose size is known."""
+    if schedule.steps < 1:
+        raise VerifyException(f"expected at least 1 step together, found {schedule.steps}")
+    if schedule.steps == 1:
+        return
+    inner = schedule.reduced[-1] if schedule.reduced else None
+    ranged = nest.range.dim if nest.range is not None else None
+    if inner is None or inner in schedule.unrolled or inner is ranged or inner.limit is not None:
+        raise VerifyException(
+            f"expected {schedule.steps} steps together of an innermost loop of the reduction of "
+            f"known size that is not unrolled, found {inner.name if inner else 'none'}"
+        )
 
 
 def _verify_ranged(dim: Dim, schedule: Reducing) -> None:

@@ -158,6 +158,8 @@ class TileReduction:
     ) -> Sequence[SSAValue]:
         """Returns the accumulators after the loops from a level on."""
         if level == len(self._loops):
+            if not self._loops or self._loops[-1] in self._schedule.unrolled:
+                self._prefetch(tile, [{}], sums.points)
             return self._accumulate(tile, sums, accumulators)
         dim, schedule = self._loops[level], self._schedule
         if dim in schedule.unrolled:
@@ -165,26 +167,64 @@ class TileReduction:
                 accumulators = self._reduced(level + 1, tile.moved(dim, i), sums, accumulators)
             return accumulators
 
+        innermost = level == len(self._loops) - 1
+
         def body(number: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            if level == len(self._loops) - 1:
+            there = tile.moved(dim, number)
+            if innermost:
                 self._prefetch_ahead(tile, dim, number, sums.points)
-            return self._reduced(level + 1, tile.moved(dim, number), sums, carried)
+                self._prefetch(there, [{}], sums.points)
+            return self._reduced(level + 1, there, sums, carried)
 
         if tile.nest.range is not None and dim is tile.nest.range.dim:
             return self._in_range(tile.nest.range, tile, accumulators, body)
         if dim in tile.counts:
             return self._limited(level, tile, sums, accumulators, body)
+        return self._whole(level, tile, sums, accumulators, body)
+
+    def _whole(
+        self,
+        level: int,
+        tile: Tile,
+        sums: Sums,
+        accumulators: Sequence[SSAValue],
+        body: LoopBody,
+    ) -> Sequence[SSAValue]:
+        """Returns the accumulators after all steps of a loop."""
+        dim, begun = self._loops[level], 0
+        step = self._schedule.step(dim)
+        full = dim.size // step * step
         if level == len(self._loops) - 1:
             self._prefetch_next(tile, sums.points)
-        step = schedule.step(dim)
-        full = dim.size // step * step
-        accumulators = self._wide.emitter.loop_carrying(0, full, step, accumulators, body)
+            if self._schedule.steps > 1 and not tile.is_minor:
+                accumulators, begun = self._several_steps(tile, dim, sums, accumulators)
+        accumulators = self._wide.emitter.loop_carrying(begun, full, step, accumulators, body)
         if full < dim.size:
             # the rest: a tile that ends with the dimension, without the lanes that were counted
             start = dim.size - step
             last = replace(tile.moved(dim, start), revisited=full - start)
             accumulators = self._reduced(level + 1, last, sums, accumulators)
         return accumulators
+
+    def _several_steps(
+        self, tile: Tile, dim: Dim, sums: Sums, accumulators: Sequence[SSAValue]
+    ) -> tuple[Sequence[SSAValue], int]:
+        """
+        Returns the accumulators after steps of the innermost loop that are emitted together, and
+        where the remaining steps begin.
+        """
+        step, steps = self._schedule.step(dim), self._schedule.steps
+        end = dim.size // (step * steps) * (step * steps)
+        points = [{dim: i * step} for i in range(steps)]
+
+        def body(number: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            first = tile.moved(dim, number)
+            self._prefetch(first, points, sums.points)
+            for i in range(steps):
+                carried = self._accumulate(first.moved(dim, i * step), sums, carried)
+            return carried
+
+        return self._wide.emitter.loop_carrying(0, end, step * steps, accumulators, body), end
 
     def _limited(
         self,
@@ -242,12 +282,17 @@ class TileReduction:
                 pairs = zip(after, before, strict=True)
                 after = [self._wide.emitter.select(mask, new, old) for new, old in pairs]
             results += after
+        return results
+
+    def _prefetch(self, tile: Tile, steps: Sequence[Point], points: Sequence[Point]) -> None:
+        """Prefetches what some steps are to prefetch, each line once."""
         for access in self._far:
-            self._prefetch_points(tile, access, sums.points, 0)
+            self._prefetch_points(tile, access, [{**p, **s} for p in points for s in steps], 0)
         start = {d: elements.start for d, elements in tile.elements.items()}
         for access in () if self._is_rest(tile) else self._lines:
-            tile.memory.prefetch(access, tile.place(access, start), locality=2)
-        return results
+            line = LINE_BYTES // element_bytes(access.element)
+            for offset in _apart({offset_of(access, {**start, **s}) for s in steps}, line):
+                tile.memory.prefetch(access, tile.places[access].moved(offset), locality=2)
 
     def _is_rest(self, tile: Tile) -> bool:
         """

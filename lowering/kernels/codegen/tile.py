@@ -17,6 +17,9 @@ from ..threads.split import TileSpan
 from .memory import Address, Addresses, FlatBuffers, Point, offset_of
 from .types import vector_type
 
+_MINOR = 4
+"""Parts of a loop, of which less than one is not worth unrolled code."""
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -36,6 +39,8 @@ class Tile:
     """How many values limited loops have."""
     has_sums: SSAValue | None = None
     """In a chunk of the reduction: whether there are sums of former chunks."""
+    is_minor: bool = False
+    """Whether a small part of the elements is in tiles with the same code."""
 
     def at(self, dim: Dim, span: TileSpan, number: SSAValue | int) -> Tile:
         """Returns the tile that begins `number` elements behind the start of a span of a loop."""
@@ -53,9 +58,13 @@ class Tile:
             number = start
         if span.revisited is not None:
             revisited = span.revisited
-        places = self.memory.advance(there, dim, number)
         return replace(
-            self, places=places, elements=elements, revisited=revisited, has_sums=has_sums
+            self,
+            places=self.memory.advance(there, dim, number),
+            elements=elements,
+            revisited=revisited,
+            has_sums=has_sums,
+            is_minor=self.is_minor or _MINOR * min(span.stop, dim.size) < dim.size,
         )
 
     def moved(self, dim: Dim, number: SSAValue | int) -> Tile:

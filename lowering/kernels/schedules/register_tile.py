@@ -29,6 +29,7 @@ from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.types import bits, computes_in_float, value_type
 from .costed import Costed
+from .steps import steps_together
 
 
 @dataclass(frozen=True)
@@ -148,13 +149,16 @@ def tiled(
         parts[one] = parts.pop(tiling.static[-1])
     elif chunked:
         nest, chunks = _chunks(nest, roles, tiling, machine)
+    lanes = roles.vector.size // roles.vectors
+    sums = roles.vectors * prod(max(part.tile for part in found) for found in parts.values())
     schedule = RegisterTile(
         order=order,
         reduced=nest.reduced,
         vector=roles.vector,
-        lanes=roles.vector.size // roles.vectors,
+        lanes=lanes,
         vectors=roles.vectors,
         unrolled=nest.tabled,
+        steps=steps_together(nest, nest.reduced, lanes, sums),
         parts=parts,
         listed=one,
         blocks=roles.blocks[-1] if roles.blocks else None,

@@ -32,6 +32,7 @@ from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
 from .blocking import lines_compete
 from .loop_order import far_array_outside
+from .steps import steps_together
 from .streams import spread
 from .windows import Window, window_of
 
@@ -206,9 +207,12 @@ class CostModel:
     def schedule(self, best: Candidate) -> Reduce:
         nest, (rows, row_lanes) = self.nest, self.rows(best)
         window = self._window(best.vector)
+        reduced = tuple(sorted(nest.reduced, key=lambda d: d is best.vector))
+        sums = accumulators(nest, best.tile, best.vector)
         schedule = Reduce(
             order=far_array_outside(nest, self.machine),
-            reduced=tuple(sorted(nest.reduced, key=lambda d: d is best.vector)),
+            reduced=reduced,
+            steps=steps_together(nest, reduced, best.lanes, sums),
             vector=best.vector,
             lanes=best.lanes,
             tile=best.tile,

@@ -35,6 +35,21 @@ glow_nest.kernel @unrolled(%y: memref<8xf32>, %x: memref<8x4xf32>) {
 
 // -----
 
+// Steps that are emitted together are of a loop that is emitted.
+glow_nest.kernel @together(%y: memref<8xf32>, %x: memref<8x4xf32>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], vector = i, lanes = 8, reduced = [k], unrolled = [k], steps = 2>
+}
+// CHECK: expected 2 steps together of an innermost loop of the reduction of known size that is not unrolled, found k
+
+// -----
+
+glow_nest.kernel @none(%y: memref<8xf32>, %x: memref<8x4xf32>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], vector = i, lanes = 8, reduced = [k], steps = 0>
+}
+// CHECK: expected at least 1 step together, found 0
+
+// -----
+
 glow_nest.kernel @reduction(%y: memref<8xf32>, %x: memref<8xf32>) {
   glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i]) schedule<reduce, order = [i], vector = i, lanes = 8>
 }

@@ -13,9 +13,9 @@
 
 // LOOPS: func.func private @k_packed_matmul
 // LOOPS: %[[APART:.*]] = arith.constant 32768 : index
-// LOOPS: arith.addi %{{.*}}, %[[APART]] : index
 // LOOPS-COUNT-6: glow_vec.prefetch
 // LOOPS-NOT: glow_vec.prefetch
+// LOOPS: arith.addi %{{.*}}, %[[APART]] : index
 // LOOPS: func.func private @k_packed_matmul
 
 // A tile that does not divide the panels becomes smaller: three of 27 panels.

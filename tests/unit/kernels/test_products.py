@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import glow
@@ -16,7 +17,7 @@ from glow.lowering.target import find_target
 from glow.passes.graph.panels import packed, panel_width
 from glow.semantics.arrays import element_type
 from glow.tests.support.graph_text import parse
-from glow.tests.support.native import apply, check_native, kernels_passes
+from glow.tests.support.native import apply, check_native, kernels_passes, nests_passes
 from glow.tests.support.operator_kernels import check, one_node, random
 from xdsl.dialects.builtin import f32
 
@@ -79,18 +80,26 @@ def test_sum_in_place(rows: int):
     check_native(module, operands, None, 2e-5)
 
 
-def prefetches(rows: int, inner: int) -> int:
-    """Returns how many prefetches a product's kernel has in its text."""
+def prefetches(rows: int, inner: int, steps: int = 1) -> int:
+    """
+    Returns how many prefetches a product's kernel has in its text, with so many steps together.
+    """
     types = [with_shape(f32, (rows, inner)), with_shape(f32, (3, inner, 48))]
     module = one_node(PackedMatMulOp, types, columns=144)
-    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate," + kernels_passes())
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate," + nests_passes())
+    scheduled = re.sub(r", steps = \d+", "", str(module)).replace(
+        "reduced = [t]", f"reduced = [t], steps = {steps}"
+    )
+    module = apply(parse(scheduled), "glow-generate-loops")
     return sum(op.name == "glow_vec.prefetch" for op in module.walk())
 
 
 def test_far_weights_are_prefetched():
     # the next panel, a line in each step; of many weights also what the next steps need
     assert prefetches(64, 16) == 1
-    assert prefetches(64, 384) == 4
+    assert prefetches(64, 384) == 3 + 1
+    # steps that are emitted together prefetch each line of the next panel once
+    assert prefetches(64, 384, steps=4) == 4 * 3 + 2
     # a few rows read the next panel soon enough
     assert prefetches(8, 16) == 0
 
