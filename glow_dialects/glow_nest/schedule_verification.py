@@ -287,6 +287,8 @@ def _verify_steps(nest: Nest, schedule: Reducing) -> None:
         return
     inner = schedule.reduced[-1] if schedule.reduced else None
     ranged = nest.range.dim if nest.range is not None else None
+    if schedule.prefetch_steps:
+        raise VerifyException("expected single steps where steps ahead are prefetched, found more")
     if inner is None or inner in schedule.unrolled or inner is ranged or inner.limit is not None:
         raise VerifyException(
             f"expected {schedule.steps} steps together of an innermost loop of the reduction of "

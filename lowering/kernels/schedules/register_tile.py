@@ -158,7 +158,7 @@ def tiled(
         lanes=lanes,
         vectors=roles.vectors,
         unrolled=nest.tabled,
-        steps=steps_together(nest, nest.reduced, lanes, sums),
+        steps=steps_together(nest, nest.reduced, nest.tabled, lanes, sums),
         parts=parts,
         listed=one,
         blocks=roles.blocks[-1] if roles.blocks else None,

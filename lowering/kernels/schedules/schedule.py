@@ -208,15 +208,16 @@ class CostModel:
         nest, (rows, row_lanes) = self.nest, self.rows(best)
         window = self._window(best.vector)
         reduced = tuple(sorted(nest.reduced, key=lambda d: d is best.vector))
+        unrolled = self.unrolled if window is None else self.unrolled | {window.loop}
         sums = accumulators(nest, best.tile, best.vector)
         schedule = Reduce(
             order=far_array_outside(nest, self.machine),
             reduced=reduced,
-            steps=steps_together(nest, reduced, best.lanes, sums),
+            steps=steps_together(nest, reduced, unrolled, best.lanes, sums),
             vector=best.vector,
             lanes=best.lanes,
             tile=best.tile,
-            unrolled=self.unrolled if window is None else self.unrolled | {window.loop},
+            unrolled=unrolled,
             rows=rows,
             row_lanes=row_lanes,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import prod
 
 from ....glow_dialects.elements import is_float
@@ -11,12 +11,15 @@ from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.timings import TIMINGS
 
 
-def steps_together(nest: Nest, loops: Sequence[Dim], lanes: int, sums: int) -> int:
+def steps_together(
+    nest: Nest, loops: Sequence[Dim], unrolled: Collection[Dim], lanes: int, sums: int
+) -> int:
     """
     Returns how many steps of the innermost of the loops of a reduction are emitted together, so
     that the instructions of the loop itself are few among those of its body: products of `lanes`
-    lanes that are added to `sums` vectors. Few sums wait for their additions instead, and LLVM
-    reorders additions of integers, so that too many of them wait for registers.
+    lanes that are added to `sums` vectors. Few sums wait for their additions instead, rows that
+    indices name wait for memory, and LLVM reorders additions of integers, so that too many of them
+    wait for registers.
     """
     assert nest.reduction is not None
     if not loops or sums < TIMINGS.least_unrolled_sums or not is_float(nest.reduction.element):
@@ -25,9 +28,11 @@ def steps_together(nest: Nest, loops: Sequence[Dim], lanes: int, sums: int) -> i
     products = prod(d.size for d in (*nest.parallel, *nest.reduced)) // lanes
     if products < TIMINGS.least_unrolled_work:
         return 1
-    if inner in nest.tabled or inner.limit is not None:
+    if inner in unrolled or inner.limit is not None:
         return 1
     if nest.range is not None and inner is nest.range.dim:
+        return 1
+    if any(a.indirect is not None for a in nest.reduction.reads):
         return 1
     most = TIMINGS.most_unrolled_products // sums
     if inner.size <= most:

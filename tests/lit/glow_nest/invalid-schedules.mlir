@@ -136,6 +136,13 @@ glow_nest.kernel @rows_ahead(%y: memref<8xf32>, %x: memref<8x4xf32>) {
 
 // -----
 
+glow_nest.kernel @rows_together(%y: memref<8xf32>, %rows: memref<4xi32>, %x: memref<9x8xf32>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[i + 8 * index(%rows[k], 9)]) writes(%y[i]) schedule<reduce, order = [i], vector = i, lanes = 8, reduced = [k], steps = 2, prefetch_steps = {0: 4}>
+}
+// CHECK: expected single steps where steps ahead are prefetched, found more
+
+// -----
+
 glow_nest.kernel @next_tile(%y: memref<8xf32>, %x: memref<32xf32>, %w: memref<32x8xf32>) {
   glow_nest.nest parallel(o: 8) reduce(k: 32) add f32 of(%x[k], %w[8 * k + o]) writes(%y[o])
       schedule<register_tile, order = [o], vector = o, lanes = 8, reduced = [k], vectors = 1, prefetch_next_tile = {1: o}>
