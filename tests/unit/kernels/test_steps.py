@@ -41,8 +41,8 @@ def test_products(inner: int, dtype: type):
 def test_depthwise_windows(strides: tuple[int, int]):
     """The innermost loop of the reduction is unrolled already."""
     x, w, b = random(1, 1, 3, 19, 21, 8), random(2, 3, 3, 3, 8), random(3, 3, 8)
-    options = {"strides": strides, "dilations": (1, 1)}
-    check(BlockedDepthwiseConvolutionOp, x, w, b, tolerance=2e-5, **options)
+    operator = BlockedDepthwiseConvolutionOp
+    check(operator, x, w, b, strides=strides, dilations=(1, 1), tolerance=2e-5)
 
 
 @pytest.mark.usefixtures("small")
