@@ -235,15 +235,16 @@ class Timings:
     most_emitted: int = 240
     """Operations that the points of a register tile emit, loads aside: more code is not faster."""
     most_unrolled_products: int = 96
-    """Products of vectors in the steps of a loop that are emitted together. With all 8 steps over a
-    block of channels, ResNet-50 took 0.98 of the time on a quiet core of a Zen 3, and 0.88 beside a
-    neighbour that took half of its issue slots; its compilation took 1.15 times as long."""
+    """Products of vectors in the steps of a loop that are emitted together. With 8 steps, ResNet-50
+    took 0.98 of the time on a quiet core of a Zen 3, 0.88 beside a neighbour, 1.15 to compile."""
     least_unrolled_sums: int = 4
     """Sums of a register tile from which on such steps pay off."""
     least_unrolled_steps: int = 4
     """The fewest such steps, if the loop has more: fewer save little."""
     least_unrolled_work: int = 1 << 15
     """The same for products of vectors of a nest: about 5 us, which take longer to compile."""
+    least_unrolled_part: float = 1 / 4
+    """The part of a loop over tiles from which on code of its own has such steps."""
     least_row_lanes: int = 4
     """Results that become lanes of a vector; fewer are stored one by one."""
     most_listed_tiles: int = 10

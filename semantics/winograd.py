@@ -77,6 +77,11 @@ def integer_transforms_of(axis: Axis) -> Transforms:
     return integer_transforms(axis.tile, axis.part, axis.stride)
 
 
+def integer_divisor(axes: Sequence[Axis]) -> int:
+    """Returns the number by which outputs of bytes are too large before they are divided."""
+    return prod(integer_transforms_of(axis).divisor for axis in axes)
+
+
 def _in_windows(w: np.ndarray, axes: Sequence[Axis]) -> np.ndarray:
     """
     Returns a filter [O / b, C / b, *kernel, ...] as one of more channels, whose kernel is a single
@@ -198,8 +203,9 @@ def dot_winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.nda
     elements, outputs, _, _, width, _ = u.shape
     filters = u.transpose(0, 1, 2, 3, 5, 4).reshape(elements, outputs, -1, width)
     y = _by_phases(call, x, filters, integer_transforms_of)
-    divisor = prod(integer_transforms_of(axis).divisor for axis in axes_of_call(call))
-    y = np.rint(y / divisor).astype(np.int64) + b.reshape(*b.shape, *[1] * (x.ndim - 3))
+    y = np.rint(y / integer_divisor(axes_of_call(call))).astype(np.int64) + b.reshape(
+        *b.shape, *[1] * (x.ndim - 3)
+    )
     return np.moveaxis(y, 2, -1).astype(np.int32)
 
 

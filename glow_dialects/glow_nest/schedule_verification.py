@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
 
 from xdsl.utils.exceptions import VerifyException
@@ -285,15 +285,22 @@ def _verify_steps(nest: Nest, schedule: Reducing) -> None:
         raise VerifyException(f"expected at least 1 step together, found {schedule.steps}")
     if schedule.steps == 1:
         return
-    inner = schedule.reduced[-1] if schedule.reduced else None
-    ranged = nest.range.dim if nest.range is not None else None
     if schedule.prefetch_steps:
         raise VerifyException("expected single steps where steps ahead are prefetched, found more")
-    if inner is None or inner in schedule.unrolled or inner is ranged or inner.limit is not None:
+    if counted_loop(nest, schedule.reduced, schedule.unrolled) is None:
+        found = schedule.reduced[-1].name if schedule.reduced else "none"
         raise VerifyException(
             f"expected {schedule.steps} steps together of an innermost loop of the reduction of "
-            f"known size that is not unrolled, found {inner.name if inner else 'none'}"
+            f"known size that is not unrolled, found {found}"
         )
+
+
+def counted_loop(nest: Nest, loops: Sequence[Dim], unrolled: Collection[Dim]) -> Dim | None:
+    """Returns the innermost of the loops of a reduction if it is emitted, with a known size."""
+    if not loops or loops[-1] in unrolled or loops[-1].limit is not None:
+        return None
+    is_ranged = nest.range is not None and loops[-1] is nest.range.dim
+    return None if is_ranged else loops[-1]
 
 
 def _verify_ranged(dim: Dim, schedule: Reducing) -> None:

@@ -50,7 +50,7 @@ from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.winograd import (
     filter_in_parts,
-    integer_transforms_of,
+    integer_divisor,
     transform_dot_filter,
     transform_filter,
 )
@@ -89,8 +89,7 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
     """Makes a convolution a Winograd convolution."""
     read = constant_reader(node.filter)
     assert read is not None
-    build = Build()
-    hint = node.filter.name_hint
+    hint = node.filter.name_hint or "filter"
     blocks, inputs, *kernel, rows, block = shape_of(node.filter.type)
     strides = node.call.ints("strides")
     axes = axes_of(way.tile, kernel, strides)
@@ -107,12 +106,23 @@ def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
         u = transform_filter(read(), way.tile, strides)
         return filter_in_parts(u, rows) if way.parts else u
 
-    u = build.add(lazy_constant(shape, element, hint or "filter", transformed))
-    u.name_hint = hint
-    options = {"tile": way.tile, "group": node.group, "kernel": kernel}
+    u = lazy_constant(shape, element, hint, transformed)
+    _replace(node, WinogradConvolutionOp, way.tile, u)
+
+
+def _replace(
+    node: BlockedConvolutionOp | DotConvolutionOp,
+    operator: type[WinogradConvolutionOp | DotWinogradConvolutionOp],
+    tile: int,
+    transformed: ConstantOp,
+) -> None:
+    """Replaces a convolution by one with a transformed filter."""
+    build, filters = Build(), node.filter
+    u = build.add(transformed)
+    u.name_hint = filters.name_hint
+    options = {"tile": tile, "group": node.group, "kernel": layer_of(node).kernel}
     options |= {"dilations": node.dilations, "strides": node.strides}
-    y = build(WinogradConvolutionOp, node.input, u, node.bias, **options)
-    filters = node.filter
+    y = build(operator, node.input, u, node.bias, **options)
     replace_node(node, build.ops, y)
     erase_if_dead([filters])
 
@@ -149,9 +159,9 @@ def best_tile_of_bytes(node: DotConvolutionOp, forced: bool) -> int | None:
     layer = layer_of(node)
     times: dict[int | None, float] = {t: bytes_cost(layer, t) for t in TILES}
     if not forced:
-        weights = layer.inputs * layer.outputs // layer.group * prod(layer.kernel)
-        direct = costs.direct_convolution_of_bytes(layer.images, weights, prod(layer.counts))
-        times[None] = direct
+        times[None] = costs.direct_convolution_of_bytes(
+            layer.images, layer.weights, prod(layer.counts)
+        )
     for tile in sorted(times, key=lambda choice: times[choice]):
         if tile is None or _is_exact(node, tile):
             return tile
@@ -160,7 +170,7 @@ def best_tile_of_bytes(node: DotConvolutionOp, forced: bool) -> int | None:
 
 def _is_exact(node: DotConvolutionOp, tile: int) -> bool:
     """Returns whether all outputs, without bias, are in the range of sums that are divided."""
-    divisor = prod(integer_transforms_of(axis).divisor for axis in layer_of(node).axes(tile))
+    divisor = integer_divisor(layer_of(node).axes(tile))
     most = 1 << 31 - ((divisor & -divisor).bit_length() - 1)
     is_unsigned = storage_type(element_of(node.input.type)) != i8
     low, high = (0, 255) if is_unsigned else (-128, 127)
@@ -180,8 +190,8 @@ def rewrite_bytes(node: DotConvolutionOp, tile: int) -> None:
     """Makes a convolution of bytes a Winograd convolution."""
     read = constant_reader(node.filter)
     assert read is not None
-    build, filters = Build(), node.filter
-    panels, inputs, *kernel, groups, panel, terms = shape_of(filters.type)
+    hint = node.filter.name_hint or "filter"
+    panels, inputs, *kernel, groups, panel, terms = shape_of(node.filter.type)
     strides = node.call.ints("strides")
     axes = axes_of(tile, kernel, strides)
     shape = [tile_elements(axes), panels, kernel_parts(axes) * inputs, groups, panel, terms]
@@ -189,13 +199,7 @@ def rewrite_bytes(node: DotConvolutionOp, tile: int) -> None:
     def transformed() -> np.ndarray:
         return transform_dot_filter(read(), tile, strides)
 
-    u = build.add(lazy_constant(shape, i16, filters.name_hint or "filter", transformed))
-    u.name_hint = filters.name_hint
-    options = {"tile": tile, "group": node.group, "kernel": kernel}
-    options |= {"dilations": node.dilations, "strides": node.strides}
-    y = build(DotWinogradConvolutionOp, node.input, u, node.bias, **options)
-    replace_node(node, build.ops, y)
-    erase_if_dead([filters])
+    _replace(node, DotWinogradConvolutionOp, tile, lazy_constant(shape, i16, hint, transformed))
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,11 @@ class Layer:
         return axes_of(tile, self.kernel, self.strides)
 
     @property
+    def weights(self) -> int:
+        """The elements of the filter."""
+        return self.inputs * self.outputs // self.group * prod(self.kernel)
+
+    @property
     def has_winograd(self) -> bool:
         """Whether there is a Winograd convolution of such a window."""
         return (
@@ -51,8 +56,7 @@ class Layer:
 
 def direct_cost(layer: Layer, filters: Filters) -> float:
     """Returns the time of direct convolution, in floating-point operations at full speed."""
-    weights = layer.inputs * layer.outputs // layer.group * prod(layer.kernel)
-    return costs.direct_convolution(layer.images, weights, prod(layer.counts), filters)
+    return costs.direct_convolution(layer.images, layer.weights, prod(layer.counts), filters)
 
 
 @dataclass(frozen=True)
@@ -67,20 +71,22 @@ class Winograd:
 
 def winograd_cost(layer: Layer, way: Winograd, filters: Filters) -> float:
     """Returns the time of Winograd convolution, in the unit of `direct_cost`."""
-    axes = layer.axes(way.tile)
-    elements, points = _points(layer, axes)
-    channels = kernel_parts(axes) * layer.inputs, layer.outputs
-    sizes = layer.images, points, elements, *channels
+    sizes = _sizes(layer, way.tile)
     if way.parts:
         return costs.winograd_in_parts(*sizes, 2 * PARTS, filters.machine.l2_bytes)
     return costs.winograd_convolution(*sizes, filters, layer.group)
 
 
-def _points(layer: Layer, axes: Sequence[Axis]) -> tuple[int, int]:
-    """Returns the elements of a transformed tile, and those of all tiles together."""
+def _sizes(layer: Layer, tile: int) -> tuple[int, int, int, int, int]:
+    """
+    Returns the numbers of images, of elements of all transformed tiles together and of one of them,
+    and of input and output channels, of which the parts of a kernel are further ones.
+    """
+    axes = layer.axes(tile)
     elements = tile_elements(axes)
     along = zip(axes, layer.counts, layer.dilations, strict=True)
-    return elements, elements * layer.images * prod(axis.tiles(n, d) for axis, n, d in along)
+    points = elements * layer.images * prod(axis.tiles(n, d) for axis, n, d in along)
+    return layer.images, points, elements, kernel_parts(axes) * layer.inputs, layer.outputs
 
 
 def winograd_times(layer: Layer, filters: Filters) -> dict[Winograd, float]:
@@ -113,7 +119,4 @@ def least_time(layer: Layer, filters: Filters, winograd: bool) -> float:
 
 def bytes_cost(layer: Layer, tile: int) -> float:
     """Returns the time of Winograd convolution of bytes, in the unit of `direct_cost`."""
-    axes = layer.axes(tile)
-    elements, points = _points(layer, axes)
-    channels = kernel_parts(axes) * layer.inputs, layer.outputs
-    return costs.winograd_of_bytes(layer.images, points, elements, *channels, layer.group)
+    return costs.winograd_of_bytes(*_sizes(layer, tile), layer.group)

@@ -158,8 +158,7 @@ class TileReduction:
     ) -> Sequence[SSAValue]:
         """Returns the accumulators after the loops from a level on."""
         if level == len(self._loops):
-            if not self._loops or self._loops[-1] in self._schedule.unrolled:
-                self._prefetch(tile, [{}], sums.points)
+            self._prefetch(tile, [{}], sums.points)
             return self._accumulate(tile, sums, accumulators)
         dim, schedule = self._loops[level], self._schedule
         if dim in schedule.unrolled:
@@ -167,14 +166,10 @@ class TileReduction:
                 accumulators = self._reduced(level + 1, tile.moved(dim, i), sums, accumulators)
             return accumulators
 
-        innermost = level == len(self._loops) - 1
-
         def body(number: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            there = tile.moved(dim, number)
-            if innermost:
+            if level == len(self._loops) - 1:
                 self._prefetch_ahead(tile, dim, number, sums.points)
-                self._prefetch(there, [{}], sums.points)
-            return self._reduced(level + 1, there, sums, carried)
+            return self._reduced(level + 1, tile.moved(dim, number), sums, carried)
 
         if tile.nest.range is not None and dim is tile.nest.range.dim:
             return self._in_range(tile.nest.range, tile, accumulators, body)

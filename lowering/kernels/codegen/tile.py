@@ -13,12 +13,10 @@ from xdsl.ir import SSAValue
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import RegisterTile, VectorSchedule
+from ....glow_dialects.timings import TIMINGS
 from ..threads.split import TileSpan
 from .memory import Address, Addresses, FlatBuffers, Point, offset_of
 from .types import vector_type
-
-_MINOR = 4
-"""Parts of a loop, of which less than one is not worth unrolled code."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Tile:
             elements=elements,
             revisited=revisited,
             has_sums=has_sums,
-            is_minor=self.is_minor or _MINOR * min(span.stop, dim.size) < dim.size,
+            is_minor=self.is_minor or span.stop < TIMINGS.least_unrolled_part * dim.size,
         )
 
     def moved(self, dim: Dim, number: SSAValue | int) -> Tile:

@@ -269,8 +269,7 @@ def rows_packed_together(
     compete = lines_compete(machine, planes, plane_bytes)
     if not (is_strided or compete) or planes * plane_bytes <= near_bytes(machine):
         return None
-    most = max(1, near_bytes(machine) // (planes * row_bytes))
-    return in_equal_blocks(rows, most)
+    return in_equal_blocks(rows, _near_rows(machine, planes, row_bytes))
 
 
 def rows_widened_together(
@@ -280,8 +279,13 @@ def rows_widened_together(
     Returns how many rows of pixels, of `row_bytes` in each plane, are converted at a time, so that
     all filters meet them in a near cache.
     """
-    most = max(1, near_bytes(machine) // (planes * row_bytes))
+    most = _near_rows(machine, planes, row_bytes)
     return in_equal_blocks(rows, most, TIMINGS.row_granule if most >= TIMINGS.row_granule else 1)
+
+
+def _near_rows(machine: MachineDescription, planes: int, row_bytes: int) -> int:
+    """Returns how many rows, of `row_bytes` in each plane, stay in a near cache."""
+    return max(1, near_bytes(machine) // (planes * row_bytes))
 
 
 def lines_compete(machine: MachineDescription, lines: int, distance: int) -> bool:

@@ -8,6 +8,7 @@ from math import prod
 from ....glow_dialects.elements import is_float
 from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule_verification import counted_loop
 from ....glow_dialects.timings import TIMINGS
 
 
@@ -22,15 +23,11 @@ def steps_together(
     wait for registers.
     """
     assert nest.reduction is not None
-    if not loops or sums < TIMINGS.least_unrolled_sums or not is_float(nest.reduction.element):
+    inner = counted_loop(nest, loops, unrolled)
+    if inner is None or sums < TIMINGS.least_unrolled_sums or not is_float(nest.reduction.element):
         return 1
-    inner = loops[-1]
     products = prod(d.size for d in (*nest.parallel, *nest.reduced)) // lanes
     if products < TIMINGS.least_unrolled_work:
-        return 1
-    if inner in unrolled or inner.limit is not None:
-        return 1
-    if nest.range is not None and inner is nest.range.dim:
         return 1
     if any(a.indirect is not None for a in nest.reduction.reads):
         return 1
