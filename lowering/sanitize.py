@@ -164,16 +164,15 @@ def _place(e: Emitter, op: _Access) -> SSAValue:
     assert isinstance(t, MemRefType)
     place = e.index(offset_of(t))
     for index, stride in zip(op.indices, strides_of(t), strict=True):
-        step = e.binary(arith.MuliOp, index, e.index(stride))
-        place = e.binary(arith.AddiOp, place, step)
+        place = e.plus(place, e.times(index, stride))
     return place
 
 
 def _is_within(e: Emitter, op: _Access, place: SSAValue) -> SSAValue:
     """Returns whether all elements of an access are elements of its buffer."""
     low, high = _bounds(_root(_base(op)))
-    from_low = e.binary(arith.SubiOp, place, e.index(low))
-    start, end = (e.binary(arith.AddiOp, from_low, reach) for reach in _reach(e, op))
+    from_low = e.minus(place, low)
+    start, end = (e.plus(from_low, reach) for reach in _reach(e, op))
     size = e.index(high - low)
     return e.binary(arith.AndIOp, e.compare("ule", start, size), e.compare("ule", end, size))
 
@@ -191,8 +190,7 @@ def _reach(e: Emitter, op: _Access) -> tuple[SSAValue, SSAValue]:
             lanes, mask = e.index(_lanes(op.value_to_store.type)), op.mask.owner
             if not isinstance(mask, vector.CreateMaskOp) or len(mask.mask_dim_sizes) != 1:
                 return zero, lanes
-            stored = e.binary(arith.MinSIOp, mask.mask_dim_sizes[0], lanes)
-            return zero, e.binary(arith.MaxSIOp, stored, zero)
+            return zero, e.within(mask.mask_dim_sizes[0], lanes)
         case vector.StoreOp():
             return zero, e.index(_lanes(op.vector.type))
         case memref.StoreOp():
@@ -210,9 +208,9 @@ def _reach_of_lanes(e: Emitter, offsets: SSAValue) -> tuple[SSAValue, SSAValue]:
     first = last = e.index(0)
     for lane in range(_lanes(offsets.type)):
         offset = e.extract(offsets, lane)
-        first = e.binary(arith.MinSIOp, first, offset)
-        last = e.binary(arith.MaxSIOp, last, offset)
-    return first, e.binary(arith.AddiOp, last, e.index(1))
+        first = e.smaller(first, offset)
+        last = e.larger(last, offset)
+    return first, e.plus(last, 1)
 
 
 def _lanes(t: Attribute) -> int:
@@ -226,8 +224,7 @@ def _note_function() -> func.FuncOp:
     e = Emitter(block)
     found = e.load(record, e.index(1), i64, 1)
     with e.when(e.compare("eq", found, e.constant(i64, 0))):
-        following = e.binary(arith.AddiOp, access, e.index(1))
-        numbers = [e.cast("index_cast", v, i64) for v in (following, place)]
+        numbers = [e.cast("index_cast", v, i64) for v in (e.plus(access, 1), place)]
         for at, number in enumerate([*numbers, e.load(record, e.index(0), i64, 1)], 1):
             e.store(number, record, e.index(at))
     e.add(func.ReturnOp())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
-from xdsl.dialects import arith, func, llvm, memref
+from xdsl.dialects import func, llvm, memref
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
@@ -124,8 +124,8 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
         thread.name_hint, team.name_hint = "thread", "team"
         sharing = Sharing(emitter, threads, thread, team)
         for buffer, place in own_places.items():
-            start = emitter.binary(arith.MuliOp, thread, emitter.index(own_bytes))
-            shift = emitter.binary(arith.AddiOp, start, emitter.index(common_bytes + place))
+            start = emitter.times(thread, own_bytes)
+            shift = emitter.plus(start, common_bytes + place)
             private_flat[buffer] = _in_scratch(emitter, arguments[-1], buffer, shift)
     code = StepGenerator(steps, FlatBuffers(emitter, flat), machine, sharing, private_flat)
     count = RowCount()

@@ -203,7 +203,7 @@ class _Main:
         Emits a loop. All threads meet before each of them decides whether there is another step, so
         they decide alike; what they decide by is written again only when all have read it.
         """
-        one, most = self._emitter.index(1), self._emitter.index(op.most)
+        most = self._emitter.index(op.most)
         head = Block(arg_types=(INDEX,))
         with self._emitter.inside(head):
             if self._leading:
@@ -221,7 +221,7 @@ class _Main:
             step = block.args[0]
             self._memory.store(step, op.step)
             self.run(op.body.block)
-            following = self._emitter.binary(arith.AddiOp, step, one)
+            following = self._emitter.plus(step, 1)
         block.add_op(scf.YieldOp.create(operands=[following]))
         loop = scf.WhileOp.create(
             operands=[self._emitter.index(0)],
@@ -233,8 +233,7 @@ class _Main:
         (count,) = loop.results
         more = self._goes_on(op, count)
         if more is not None:
-            further = self._emitter.binary(arith.AddiOp, count, one)
-            count = self._emitter.select(more, further, count)
+            count = self._emitter.select(more, self._emitter.plus(count, 1), count)
         self._wait(MemoryUse((), self._memory.regions(op.count), alone=False))
         self._memory.store(count, op.count)
 

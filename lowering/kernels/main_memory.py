@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
@@ -72,11 +72,9 @@ class MainMemory:
         buffer = buffer_of(operand).owner
         assert isinstance(buffer, AllocActivationOp)
         assert buffer.offset is not None
-        emitter = self.emitter
-        distance = emitter.binary(arith.MuliOp, step, emitter.index(type_bytes(t)))
-        first = emitter.index(buffer.offset.value.data)
-        shift = emitter.binary(arith.AddiOp, distance, first)
-        return emitter.op(memref.ViewOp, (self.arena, shift), t)
+        distance = self.emitter.times(step, type_bytes(t))
+        shift = self.emitter.plus(distance, buffer.offset.value.data)
+        return self.emitter.op(memref.ViewOp, (self.arena, shift), t)
 
     def load(self, value: SSAValue) -> SSAValue:
         """Returns the only element of a buffer."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.arith import CMPF_COMPARISON_OPERATIONS, CMPI_COMPARISON_OPERATIONS
@@ -30,7 +29,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ....glow_dialects import glow_vec
 from ....glow_dialects.creation import append, create
 from ....glow_dialects.instruction_kinds import LookupKind
-from ...llvm.types import dense_attr, element_of, scalar_attr, splat_attr
+from ...llvm.types import element_of, scalar_attr
+from .constants import Constants
 from .types import INDEX, vector_type
 
 REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
@@ -56,8 +56,7 @@ class Emitter:
     def __init__(self, entry: Block):
         self._entry = entry
         self._block = entry
-        self._constants: dict[tuple[int, str], Operation] = {}
-        self._indices: dict[int, SSAValue] = {}
+        self._constants = Constants()
 
     # basics
 
@@ -80,47 +79,61 @@ class Emitter:
 
     def finish(self) -> None:
         """Puts the constants in front of everything else."""
-        Rewriter.insert_op(list(self._constants.values()), InsertPoint.at_start(self._entry))
+        Rewriter.insert_op(self._constants.operations, InsertPoint.at_start(self._entry))
 
     # constants
 
     def index(self, value: SSAValue | int) -> SSAValue:
         """Returns a number or a loop variable, which may be one, as an index."""
-        if not isinstance(value, int):
-            return value
-        found = self._indices.get(value)
-        if found is None:
-            found = self._indices[value] = self.constant(INDEX, value)
-        return found
+        return self._constants.index(value) if isinstance(value, int) else value
 
     def constant(self, t: Attribute, value: float | Sequence[int | float]) -> SSAValue:
         """Returns a constant scalar or vector of type `t`; one number is repeated in every lane."""
-        # the key has text, because -0.0 equals 0.0 and 1 equals 1.0; the operation keeps `t` alive
-        key = (id(t), repr(value))
-        found = self._constants.get(key)
-        if found is None:
-            attribute = _attribute(t, tuple(value) if isinstance(value, Sequence) else value)
-            found = create(arith.ConstantOp, (), (t,), {"value": attribute})
-            self._constants[key] = found
-        (result,) = found.results
-        return result
+        return self._constants.of(t, value)
 
     # scalars and vectors alike
 
     def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         return self.op(kind, (a, b), a.type)
 
+    # whole numbers, of which one of Python stands for an index
+
+    def plus(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+        return self.index(a) if b == 0 else self.binary(arith.AddiOp, self.index(a), self.index(b))
+
+    def minus(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+        return self.index(a) if b == 0 else self.binary(arith.SubiOp, self.index(a), self.index(b))
+
+    def times(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+        return self.index(a) if b == 1 else self.binary(arith.MuliOp, self.index(a), self.index(b))
+
+    def quotient(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+        """Returns `a // b` of numbers that are not negative."""
+        return self.index(a) if b == 1 else self.binary(arith.DivUIOp, self.index(a), self.index(b))
+
+    def remainder(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+        """Returns `a % b` of numbers that are not negative."""
+        return self.binary(arith.RemUIOp, self.index(a), self.index(b))
+
+    def smaller(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+        return self.binary(arith.MinSIOp, self.index(a), self.index(b))
+
+    def larger(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+        return self.binary(arith.MaxSIOp, self.index(a), self.index(b))
+
+    def within(self, number: SSAValue, most: SSAValue | int) -> SSAValue:
+        """Returns a number, but at least 0 and at most `most`."""
+        return self.smaller(self.larger(number, 0), most)
+
     def fraction(self, a: SSAValue, b: SSAValue, count: int) -> SSAValue:
         """
-        Returns `a * b // count` of indices: the start of part `a` of `count` parts of `b`, or the
-        reverse.
+        Returns `a * b // count`: the start of part `a` of `count` parts of `b`, or the reverse.
         """
-        return self.binary(arith.DivUIOp, self.binary(arith.MuliOp, a, b), self.index(count))
+        return self.quotient(self.times(a, b), count)
 
     def round_down(self, number: SSAValue, step: int) -> SSAValue:
-        """Returns the largest multiple of a step up to an index, which is not negative."""
-        steps = self.binary(arith.DivUIOp, number, self.index(step))
-        return self.binary(arith.MuliOp, steps, self.index(step))
+        """Returns the largest multiple of a step up to a number, which is not negative."""
+        return self.times(self.quotient(number, step), step)
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """
@@ -276,8 +289,8 @@ class Emitter:
                 elif len(numbers) == len(sizes) - 1:
                     numbers.append(unit)
                 else:
-                    numbers.append(self.binary(arith.RemUIOp, unit, self.index(size)))
-                    unit = self.binary(arith.DivUIOp, unit, self.index(size))
+                    numbers.append(self.remainder(unit, size))
+                    unit = self.quotient(unit, size)
             yield numbers[::-1]
 
     def loop_while(
@@ -369,17 +382,3 @@ _CASTS: dict[str, type[Operation]] = {
         *(arith.ExtFOp, arith.TruncFOp),
     )
 }
-
-
-@lru_cache(maxsize=4096)
-def _index_attribute(value: int) -> Attribute:
-    return IntegerAttr(value, INDEX)
-
-
-def _attribute(t: Attribute, value: float | tuple[int | float, ...]) -> Attribute:
-    if t == INDEX and isinstance(value, int):
-        return _index_attribute(value)
-    if not isinstance(value, tuple):
-        return splat_attr(value, t)
-    assert isinstance(t, VectorType)
-    return dense_attr(value, t)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Dim, Limit
@@ -35,29 +34,22 @@ class RowCount:
         """Returns how many values a limited loop has."""
         limit = dim.limit
         assert limit is not None
-        found = self._after_start(limit, e)
-        if limit.granule > 1:
-            up = e.binary(arith.AddiOp, found, e.index(limit.granule - 1))
-            # a division of index is unsigned
-            up = e.binary(arith.MaxSIOp, up, e.index(0))
-            found = e.binary(arith.DivUIOp, up, e.index(limit.granule))
-        found = e.binary(arith.MaxSIOp, found, e.index(0))
-        return e.binary(arith.MinSIOp, found, e.index(dim.size))
+        up = e.plus(self._after_start(limit, e), limit.granule - 1)
+        return e.smaller(e.quotient(e.larger(up, 0), limit.granule), dim.size)
 
     def inside(self, dim: Dim, number: SSAValue | int, e: Emitter) -> RowCount:
         """Returns the same in a step of a loop, which may be a block of rows."""
         limit = dim.limit
         if limit is None or not limit.opens:
             return self
-        before = e.binary(arith.MuliOp, e.index(number), e.index(limit.granule))
-        return RowCount(self.rows, e.binary(arith.SubiOp, self._after_start(limit, e), before))
+        return RowCount(
+            self.rows, e.minus(self._after_start(limit, e), e.times(number, limit.granule))
+        )
 
     def _after_start(self, limit: Limit, e: Emitter) -> SSAValue:
         found = self.rest if limit.of_rest else self.rows
         assert found is not None
-        if limit.factor != 1:
-            found = e.binary(arith.MuliOp, found, e.index(limit.factor))
-        return e.binary(arith.SubiOp, found, e.index(limit.start)) if limit.start else found
+        return e.minus(e.times(found, limit.factor), limit.start)
 
 
 @dataclass(frozen=True)
@@ -94,15 +86,15 @@ class LimitedSpans:
         e = self.emitter
         for span in self.spans:
             if span.start:  # one tile, which ends with the loop
-                after = e.binary(arith.MaxSIOp, e.index(first), e.index(self.spans[0].stop))
+                after = e.larger(first, self.spans[0].stop)
                 yield span, (0 for _ in e.loop_between(after, end, span.step))
             else:
-                stop = e.binary(arith.MinSIOp, end, e.index(span.stop))
+                stop = e.smaller(end, span.stop)
                 yield span, e.loop_between(first, stop, span.step)
         tile = self.tile
         while tile > _MOST_BALANCED:
             full = e.round_down(self._from(first, end), tile)
-            stop = e.binary(arith.AddiOp, e.index(first), full)
+            stop = e.plus(first, full)
             yield TileSpan(0, tile, tile, range(tile)), e.loop_between(first, stop, tile)
             first, tile = stop, tile // 2
         if tile > 1:
@@ -112,9 +104,7 @@ class LimitedSpans:
 
     def _from(self, first: SSAValue | int, end: SSAValue) -> SSAValue:
         """Returns how many values there are between two."""
-        e = self.emitter
-        length = e.binary(arith.SubiOp, end, e.index(first))
-        return e.binary(arith.MaxSIOp, length, e.index(0))
+        return self.emitter.larger(self.emitter.minus(end, first), 0)
 
     def _balanced(
         self, first: SSAValue | int, length: SSAValue, most: int
@@ -125,24 +115,22 @@ class LimitedSpans:
         """
         e = self.emitter
         full = e.round_down(length, most)
-        rest = e.binary(arith.SubiOp, length, full)
+        rest = e.minus(length, full)
         # a full tile becomes part of the rest, if there are both
         has_rest = e.compare("slt", e.index(0), rest)
-        given = e.select(has_rest, e.binary(arith.MinSIOp, full, e.index(most)), e.index(0))
-        rest = e.binary(arith.AddiOp, rest, given)
-        half = e.binary(arith.DivUIOp, e.binary(arith.AddiOp, rest, e.index(1)), e.index(2))
+        given = e.select(has_rest, e.smaller(full, most), e.index(0))
+        rest = e.plus(rest, given)
+        half = e.quotient(e.plus(rest, 1), 2)
         fits = e.compare("sle", rest, e.index(most))
         larger = e.select(fits, rest, half)
-        smaller = e.binary(arith.SubiOp, rest, larger)
-        full = e.binary(arith.SubiOp, full, given)
+        smaller = e.minus(rest, larger)
+        full = e.minus(full, given)
         for size in range(most, 0, -1):
             none, tile = e.index(0), e.index(size)
-            stop = e.index(first)
+            stop = e.plus(first, full if size == most else 0)
             for part in (larger, smaller):
                 is_size = e.compare("eq", part, tile)
-                stop = e.binary(arith.AddiOp, stop, e.select(is_size, tile, none))
-            if size == most:
-                stop = e.binary(arith.AddiOp, stop, full)
+                stop = e.plus(stop, e.select(is_size, tile, none))
             yield TileSpan(0, size, size, range(size)), e.loop_between(first, stop, size)
             first = stop
 

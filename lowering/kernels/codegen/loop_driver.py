@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Dim
@@ -99,11 +98,10 @@ class LoopDriver:
     ) -> Iterator[P]:
         """Yields the tiles of a limited loop, as far as they are this thread's."""
         e, unit = self.emitter, spans.unit
-        more = e.binary(arith.AddiOp, spans.count, e.index(unit - 1))
-        for bounds in share(e.binary(arith.DivUIOp, more, e.index(unit))):
-            first, end = (self._scaled(number, unit) for number in bounds)
-            end = e.binary(arith.MinSIOp, end, spans.count)
-            yield from self._limited(position, level, first, end)
+        more = e.plus(spans.count, unit - 1)
+        for bounds in share(e.quotient(more, unit)):
+            first, end = (e.times(number, unit) for number in bounds)
+            yield from self._limited(position, level, first, e.smaller(end, spans.count))
 
     def _divided_units(self, position: P, split: Split, share: Share) -> Iterator[P]:
         """
@@ -117,7 +115,7 @@ class LoopDriver:
                 at = position
                 for (dim, spans), number in zip(loops, numbers, strict=True):
                     span = TileSpan(0, 1, 1) if isinstance(spans, LimitedSpans) else spans[0]
-                    start = number if isinstance(number, int) else self._scaled(number, span.step)
+                    start = number if isinstance(number, int) else e.times(number, span.step)
                     at = at.at(dim, span, start)
                 yield from self.tiles(at, split.last + 1)
 
@@ -127,7 +125,7 @@ class LoopDriver:
             return prod(known)
         product = self.emitter.index(1)
         for size in sizes:
-            product = self.emitter.binary(arith.MuliOp, product, self.emitter.index(size))
+            product = self.emitter.times(product, size)
         return product
 
     def _between(
@@ -143,16 +141,15 @@ class LoopDriver:
             # of an outer tile, the first inner ones may be before the first bound
             first = self._quotient(bounds[0], start, tile, up=innermost)
             end = self._quotient(bounds[1], start, tile, up=True)
-            count = e.index(span.tiles)
-            limits = [e.binary(arith.MinSIOp, n, count) for n in (first, end)]
+            limits = [e.smaller(n, span.tiles) for n in (first, end)]
             for found in e.loop_between(limits[0], limits[1], 1):
-                at = 0 if span.tiles == 1 else self._scaled(found, span.step)
+                at = 0 if span.tiles == 1 else e.times(found, span.step)
                 placed = position.at(self.loops[split.first + level][0], span, at)
                 if innermost:
                     yield from self.tiles(placed, split.last + 1)
                     continue
-                before = self._scaled(found, tile)
-                rests = [e.binary(arith.SubiOp, bound, before) for bound in bounds]
+                before = e.times(found, tile)
+                rests = [e.minus(bound, before) for bound in bounds]
                 inside = [self._quotient(rest, start, span.elements, up=True) for rest in rests]
                 yield from self._between(placed, split, order, level + 1, inside)
             start += span.tiles * tile
@@ -160,10 +157,5 @@ class LoopDriver:
     def _quotient(self, value: SSAValue, start: int, divisor: int, up: bool) -> SSAValue:
         """Returns `(value - start) / divisor`, rounded up or down; 0 for values below `start`."""
         e = self.emitter
-        ahead = e.binary(arith.SubiOp, value, e.index(start - (divisor - 1 if up else 0)))
-        return e.binary(arith.DivUIOp, e.binary(arith.MaxSIOp, ahead, e.index(0)), e.index(divisor))
-
-    def _scaled(self, number: SSAValue, step: int) -> SSAValue:
-        if step == 1:
-            return number
-        return self.emitter.binary(arith.MuliOp, number, self.emitter.index(step))
+        ahead = e.minus(value, start - (divisor - 1 if up else 0))
+        return e.quotient(e.larger(ahead, 0), divisor)

@@ -101,14 +101,13 @@ class FlatBuffers:
                 continue
             assert isinstance(stride, int)
             if stride not in scaled:
-                step = e.index(stride)
-                scaled[stride] = value if stride == 1 else e.binary(arith.MuliOp, value, step)
+                scaled[stride] = e.times(value, stride)
             distance = scaled[stride]
             if place.dynamic is not None:
                 # accesses that differ by a constant share the rest of the computation
                 key = (place.dynamic, stride)
                 if key not in moved_to:
-                    moved_to[key] = e.binary(arith.AddiOp, place.dynamic, distance)
+                    moved_to[key] = e.plus(place.dynamic, distance)
                 distance = moved_to[key]
             result[access] = Address(distance, place.constant)
         return result
@@ -117,9 +116,7 @@ class FlatBuffers:
         """Returns the place as an index."""
         if place.dynamic is None:
             return self.emitter.index(place.constant)
-        if place.constant == 0:
-            return place.dynamic
-        return self.emitter.binary(arith.AddiOp, place.dynamic, self.emitter.index(place.constant))
+        return self.emitter.plus(place.dynamic, place.constant)
 
     def load(self, access: Access, place: Address, stride: int, algebra: ArithAlgebra) -> Value:
         """
@@ -169,7 +166,7 @@ class FlatBuffers:
         offsets = self._distance(indirect, indices)
         if stride:
             straight = e.constant(vector_type(INDEX, lanes), [i * stride for i in range(lanes)])
-            offsets = e.binary(arith.AddiOp, offsets, straight)
+            offsets = e.plus(offsets, straight)
         loaded = e.gather(self._flat[access.buffer], self.at(place), element, offsets)
         return algebra.from_memory(loaded, access.element)
 
@@ -282,13 +279,11 @@ class FlatBuffers:
         if indirect.stride == 1:
             return distance
         stride = e.constant(vector_type(INDEX, lanes), indirect.stride)
-        return e.binary(arith.MuliOp, distance, stride)
+        return e.times(distance, stride)
 
     def moved_by(self, place: Address, distance: SSAValue) -> Address:
         """Returns the place so many elements behind."""
-        if place.dynamic is not None:
-            distance = self.emitter.binary(arith.AddiOp, place.dynamic, distance)
-        return Address(distance, place.constant)
+        return Address(self.emitter.plus(distance, place.dynamic or 0), place.constant)
 
     def _from_either_end(self, index: SSAValue, size: int) -> SSAValue:
         """Returns an index within a size, from the front; a negative one counts from the end."""
@@ -300,7 +295,7 @@ class FlatBuffers:
         zero, last = e.constant(t, 0), e.constant(t, size - 1)
         wrapped = e.binary(arith.AddiOp, index, e.constant(t, size))
         chosen = e.select(e.compare("slt", index, zero), wrapped, index)
-        return e.binary(arith.MinSIOp, e.binary(arith.MaxSIOp, chosen, zero), last)
+        return e.smaller(e.larger(chosen, zero), last)
 
     def _at_most(self, index: SSAValue, last: int) -> SSAValue:
         """Returns an index, whose bits are not negative, as far as it is at most `last`."""

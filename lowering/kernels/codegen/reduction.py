@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.elements import element_bytes
@@ -113,10 +112,8 @@ class TileReduction:
         e, most = self._wide.emitter, end.constant - 1 - reach
         if place.dynamic is None or (end.dynamic is None and most < 0):
             return place
-        last = e.index(most - place.constant)
-        if end.dynamic is not None:
-            last = e.binary(arith.AddiOp, end.dynamic, last)
-        return replace(place, dynamic=e.binary(arith.MinSIOp, place.dynamic, last))
+        last = e.plus(most - place.constant, end.dynamic or 0)
+        return replace(place, dynamic=e.smaller(place.dynamic, last))
 
     def _unless_single(self, place: Address, tile: Tile) -> Address:
         """
@@ -129,7 +126,7 @@ class TileReduction:
             return place
         single = e.compare("sle", tile.counts[limited[0]], e.index(self._schedule.step(limited[0])))
         read = read.moved(-place.constant)
-        present = e.binary(arith.AddiOp, e.index(read.dynamic or 0), e.index(read.constant))
+        present = e.plus(read.dynamic or 0, read.constant)
         return replace(place, dynamic=e.select(single, present, place.dynamic))
 
     def _rows(self, points: Sequence[Point]) -> Sequence[Point]:
@@ -239,8 +236,8 @@ class TileReduction:
 
         def last(number: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             """Computes the rest, in a tile that may begin before it and end behind it."""
-            start = e.binary(arith.MinSIOp, e.index(number), e.index(dim.size - step))
-            visited, until = (e.binary(arith.SubiOp, n, start) for n in (full, count))
+            start = e.smaller(number, dim.size - step)
+            visited, until = (e.minus(n, start) for n in (full, count))
             there = replace(tile.moved(dim, start), revisited=visited, until=until)
             return self._reduced(level + 1, there, sums, carried)
 
@@ -256,10 +253,8 @@ class TileReduction:
 
     def _bound(self, tile: Tile, access: Access, dim: Dim) -> SSAValue:
         """Returns the number in memory, at least 0 and at most the size of a loop."""
-        e = self._wide.emitter
         number = tile.memory.load_index(access, tile.places[access])
-        number = e.binary(arith.MaxSIOp, number, e.index(0))
-        return e.binary(arith.MinSIOp, number, e.index(dim.size))
+        return self._wide.emitter.within(number, dim.size)
 
     def _accumulate(
         self, tile: Tile, sums: Sums, accumulators: Sequence[SSAValue]
@@ -330,8 +325,7 @@ class TileReduction:
         e, memory = self._wide.emitter, tile.memory
         for distance in sorted(set(self._ahead.values())):
             accesses = [a for a, d in self._ahead.items() if d == distance]
-            later = e.binary(arith.AddiOp, e.index(number), e.index(distance))
-            later = e.binary(arith.MinSIOp, later, e.index(dim.size - 1))
+            later = e.smaller(e.plus(number, distance), dim.size - 1)
             there = tile.moved(dim, later).resolved(accesses)
             lines: dict[tuple[Buffer, SSAValue | None], tuple[Access, set[int]]] = {}
             for access in accesses:

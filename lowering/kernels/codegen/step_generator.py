@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, SymbolRefAttr
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -138,7 +137,7 @@ def fill_list(
         end = memory.advance({to.place: places[to.place]}, dim, count)[to.place]
         e.store(e.cast("index_cast", number, kind), memory.memref(to.place.buffer), memory.at(end))
         listed = is_listed(at(iv), 1)
-        return [e.binary(arith.AddiOp, count, e.select(listed, e.index(1), e.index(0)))]
+        return [e.plus(count, e.select(listed, e.index(1), e.index(0)))]
 
     def at(iv: SSAValue | int) -> Address:
         return memory.advance({step.source: places[step.source]}, dim, iv)[step.source]
@@ -146,7 +145,7 @@ def fill_list(
     def each_vector(iv: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         (count,) = carried
         start = e.index(iv)
-        end = e.binary(arith.AddiOp, start, e.index(lanes))
+        end = e.plus(start, lanes)
         bits_of_lanes = IntegerType(lanes)
         mask = e.extract(e.bitcast(is_listed(at(iv), lanes), bits_of_lanes, 1), 0)
         some = e.compare("ne", mask, e.constant(bits_of_lanes, 0))
@@ -175,15 +174,14 @@ def repeat_listed(step: RepeatListed, memory: FlatBuffers, bound: Bound) -> Iter
 
     def of_part(start: SSAValue, end: SSAValue, part: Dim) -> tuple[SSAValue, SSAValue]:
         """Returns the start and the end of the groups of a part."""
-        groups = e.binary(arith.DivUIOp, e.binary(arith.SubiOp, end, start), e.index(size))
+        groups = e.quotient(e.minus(end, start), size)
 
         def before(number: SSAValue) -> SSAValue:
             numbers = e.fraction(groups, number, part.size)
-            return e.binary(arith.AddiOp, start, e.binary(arith.MuliOp, numbers, e.index(size)))
+            return e.plus(start, e.times(numbers, size))
 
         number = e.index(bound[part])
-        after = e.binary(arith.AddiOp, number, e.index(1))
-        return before(number), before(after)
+        return before(number), before(e.plus(number, 1))
 
     count, size = memory.load_index(listing.count, places[listing.count]), len(step.dims)
     # the numbers in complete groups
@@ -229,23 +227,22 @@ class Sharing:
 
         def following() -> SSAValue:
             drawn = e.call(_NEXT, (self.team, self.thread, e.index(n * small)), INDEX)
-            return e.binary(arith.AddiOp, drawn, e.index(n))
+            return e.plus(drawn, n)
 
         count = e.index(n + n * small)
         for number in e.loop_while(self.thread, count, 1 + n * small, following):
             # the large portion of a thread, or a small one of any part
-            of_small = e.binary(arith.SubiOp, number, e.index(n))
-            part = e.binary(arith.RemUIOp, of_small, e.index(n))
+            of_small = e.minus(number, n)
+            part = e.remainder(of_small, n)
             is_large = e.compare("ult", number, e.index(n))
             start, end = self._part(units, e.select(is_large, number, part))
-            rest_start = e.binary(arith.AddiOp, start, e.index(large))
-            rest = e.binary(arith.SubiOp, end, rest_start)
-            place = e.binary(arith.DivUIOp, of_small, e.index(n))
-            after = e.binary(arith.AddiOp, place, e.index(1))
-            yield (
-                e.select(is_large, start, self._cut(rest_start, place, rest, small)),
-                e.select(is_large, rest_start, self._cut(rest_start, after, rest, small)),
+            rest_start = e.plus(start, large)
+            rest = e.minus(end, rest_start)
+            place = e.quotient(of_small, n)
+            first, after = (
+                self._cut(rest_start, p, rest, small) for p in (place, e.plus(place, 1))
             )
+            yield e.select(is_large, start, first), e.select(is_large, rest_start, after)
 
     def fixed(self, units: int | SSAValue) -> Portions:
         """Has the thread do one portion, which depends on its number alone."""
@@ -253,16 +250,14 @@ class Sharing:
 
     def _cut(self, start: SSAValue, number: SSAValue, length: SSAValue, parts: int) -> SSAValue:
         """Returns the start of a part of a range that begins at `start`."""
-        e = self.emitter
-        return e.binary(arith.AddiOp, start, e.fraction(number, length, parts))
+        return self.emitter.plus(start, self.emitter.fraction(number, length, parts))
 
     def _part(self, units: int | SSAValue, thread: SSAValue) -> tuple[SSAValue, SSAValue]:
         """Returns the first unit of a thread's part, and the first of the next."""
         e = self.emitter
         if isinstance(units, int) and units % self.threads == 0:
-            each = e.index(units // self.threads)
-            first = e.binary(arith.MuliOp, thread, each)
-            return first, e.binary(arith.AddiOp, first, each)
+            each = units // self.threads
+            first = e.times(thread, each)
+            return first, e.plus(first, each)
         n, total = self.threads, e.index(units)
-        after = e.binary(arith.AddiOp, thread, e.index(1))
-        return e.fraction(thread, total, n), e.fraction(after, total, n)
+        return e.fraction(thread, total, n), e.fraction(e.plus(thread, 1), total, n)

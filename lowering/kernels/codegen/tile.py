@@ -50,9 +50,9 @@ class Tile:
         there = self.memory.advance(self.places, dim, span.start)
         if span.clamp is not None:
             assert not isinstance(number, int)
-            start = e.binary(arith.MinSIOp, number, e.index(span.clamp))
+            start = e.smaller(number, span.clamp)
             if self.nest.in_place and dim is self.schedule.vector:
-                revisited = e.binary(arith.SubiOp, number, start)
+                revisited = e.minus(number, start)
             number = start
         if span.revisited is not None:
             revisited = span.revisited
@@ -108,8 +108,7 @@ class Tile:
     def _first(self, count: SSAValue, before: int, lanes: int) -> SSAValue:
         """Returns the mask of the first elements of the tile in the lanes from `before` on."""
         e = self.memory.emitter
-        left = e.binary(arith.SubiOp, count, e.index(before)) if before else count
-        return e.first_lanes(left, lanes)
+        return e.first_lanes(e.minus(count, before), lanes)
 
     def resolved(self, accesses: Sequence[Access]) -> Tile:
         """Returns the tile with the indices applied that memory holds for accesses."""

@@ -50,9 +50,8 @@ func.func @main(%x: memref<1x20xf32> {glow.name = "x", glow.qualifier = "in"}, %
 // TWO-NEXT:    scf.if %[[FIRST]] {
 // TWO:           memref.store
 // TWO:         func.call @glow_barrier(%team, %thread)
-// TWO-NEXT:    %[[PART:.*]] = arith.muli %thread, %[[ONE:.*]] : index
-// TWO-NEXT:    %[[END:.*]] = arith.addi %[[PART]], %[[ONE]] : index
-// TWO-NEXT:    scf.for %{{.*}} = %[[PART]] to %[[END]] step %[[ONE]] {
+// TWO-NEXT:    %[[END:.*]] = arith.addi %thread, %[[ONE:.*]] : index
+// TWO-NEXT:    scf.for %{{.*}} = %thread to %[[END]] step %[[ONE]] {
 // TWO:         vector.fma
 // TWO:         func.call @glow_barrier(%team, %thread)
 // TWO-NOT:     func.call @glow_barrier
@@ -75,18 +74,17 @@ func.func @main(%x: memref<1x2048xf32> {glow.name = "x", glow.qualifier = "in"},
 // CHECK-NEXT:    scf.for %[[PART:.*]] = %[[ZERO:.*]] to %[[PARTS:.*]] step %[[ONE:.*]] {
 // CHECK:           %[[LISTED:.*]] = arith.subi
 // CHECK-NEXT:      %[[GROUPS:.*]] = arith.divui %[[LISTED]], %[[EIGHT:.*]] : index
-// CHECK-NEXT:      %[[AFTER:.*]] = arith.addi %[[PART]], %[[ONE]] : index
 // CHECK-NEXT:      %[[A:.*]] = arith.muli %[[GROUPS]], %[[PART]] : index
 // CHECK-NEXT:      %[[B:.*]] = arith.divui %[[A]], %[[PARTS]] : index
 // CHECK-NEXT:      %[[C:.*]] = arith.muli %[[B]], %[[EIGHT]] : index
-// CHECK:           %[[D:.*]] = arith.muli %[[GROUPS]], %[[AFTER]] : index
+// CHECK:           %[[AFTER:.*]] = arith.addi %[[PART]], %[[ONE]] : index
+// CHECK-NEXT:      %[[D:.*]] = arith.muli %[[GROUPS]], %[[AFTER]] : index
 // CHECK:         vector.load %[[SUMS]][%{{.*}}] : memref<256xf32>, vector<16xf32>
 // CHECK:         vector.store %{{.*}}, %[[SUMS]][%{{.*}}] : memref<256xf32>, vector<16xf32>
 // CHECK:         vector.store %{{.*}} : memref<128xf32>, vector<16xf32>
 
 // TWO-LABEL: func.func private @k_sparse_vector_matmul_
 // TWO:         func.call @glow_barrier(%team, %thread)
-// TWO-NEXT:    %[[PART:.*]] = arith.muli %thread, %[[ONE:.*]] : index
-// TWO-NEXT:    %[[END:.*]] = arith.addi %[[PART]], %[[ONE]] : index
-// TWO-NEXT:    scf.for %{{.*}} = %[[PART]] to %[[END]] step %[[ONE]] {
+// TWO-NEXT:    %[[END:.*]] = arith.addi %thread, %[[ONE:.*]] : index
+// TWO-NEXT:    scf.for %{{.*}} = %thread to %[[END]] step %[[ONE]] {
 // TWO:         func.call @glow_barrier(%team, %thread)

@@ -31,9 +31,9 @@ func.func @main(%x: memref<64x1024xf32> {glow.name = "x", glow.qualifier = "in"}
 
 // The parts are as equal as possible.
 // THREE-LABEL: func.func private @k_copy_
-// THREE:         %[[AFTER:.*]] = arith.addi %thread, %{{.*}} : index
 // THREE:         %[[A:.*]] = arith.muli %thread, %[[ALL:.*]] : index
 // THREE-NEXT:    %[[FIRST:.*]] = arith.divui %[[A]], %[[N:.*]] : index
+// THREE-NEXT:    %[[AFTER:.*]] = arith.addi %thread, %{{.*}} : index
 // THREE-NEXT:    %[[B:.*]] = arith.muli %[[AFTER]], %[[ALL]] : index
 // THREE-NEXT:    %[[END:.*]] = arith.divui %[[B]], %[[N]] : index
 // THREE-NEXT:    scf.for %{{.*}} = %[[FIRST]] to %[[END]] step
@@ -80,8 +80,7 @@ func.func @main(%x: memref<64x100xf32> {glow.name = "x", glow.qualifier = "in"},
 // CHECK-LABEL: func.func private @k_softmax_
 // CHECK-SAME:    %thread: index, %{{.*}}: memref<64x100xf32>, %{{.*}}: memref<64x100xf32>, %[[SCRATCH:.*]]: memref<{{[0-9]+}}xi8>)
 // CHECK:         %[[OWN:.*]] = arith.muli %thread, %{{.*}} : index
-// CHECK:         %[[AT:.*]] = arith.addi %[[OWN]], %{{.*}} : index
-// CHECK:         memref.view %[[SCRATCH]][%[[AT]]][]
+// CHECK:         memref.view %[[SCRATCH]][%[[OWN]]][]
 // CHECK-NOT:     glow_barrier
 // CHECK:         scf.for
 // CHECK:       func.func @main
