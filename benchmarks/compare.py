@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from glow.benchmarks.bytecode import write_bytecode
 from glow.benchmarks.failures import last_line
 from glow.benchmarks.measurements import DIRECT, OURS, Case, Measurement
 
@@ -94,6 +95,7 @@ def compare(
 
     Raises RuntimeError if the network cannot be made.
     """
+    write_bytecode()
     with tempfile.TemporaryDirectory(prefix="glow-bench-") as name:
         folder = Path(name)
         feed = folder / "feed.npz"

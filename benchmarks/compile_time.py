@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from glow.benchmarks.bytecode import write_bytecode
 from glow.benchmarks.failures import in_one_line, last_line
 from glow.errors import GlowError
 from rich.console import Console
@@ -72,6 +73,7 @@ def started(model: Path, cache: str) -> Times:
 
 def measure(model: Path, rounds: int) -> dict[str, Times]:
     """Returns the least time of each step, `cold` and `warm`."""
+    write_bytecode()
     found: dict[str, Times] = {"cold": {}, "warm": {}}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as cache:
