@@ -378,9 +378,9 @@ class Timings:
     """Bytes that a thread writes in a row where another one writes those behind them."""
     least_piece_operations: int = 8192
     """Terms and elements that a thread computes for such a piece, though it be shorter."""
-    large_portion_share: float = 0.85
+    large_portion_share: float = 0.5
     """The share of its part of the work that each thread does in one portion."""
-    small_portions: int = 4
+    small_portions: int = 8
     """Portions into which the rest of each part is cut, for any thread to take."""
     block_l2_caches: int = 4
     """How many second caches the transformed input and products of a Winograd block fill at most,

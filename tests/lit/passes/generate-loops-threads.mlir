@@ -123,11 +123,11 @@ func.func @main(%x: memref<1024x1024xf32> {glow.name = "x", glow.qualifier = "in
 // CHECK:       func.func private @glow_next(!llvm.ptr, index, index) -> index
 // CHECK-LABEL: func.func private @k_relu_
 // CHECK-SAME:    %thread: index, %team: !llvm.ptr,
-// CHECK:         %[[PORTIONS:.*]] = arith.constant 10 : index
+// CHECK:         %[[PORTIONS:.*]] = arith.constant 18 : index
 // CHECK-NEXT:    %[[THREADS:.*]] = arith.constant 2 : index
 // CHECK-NEXT:    %[[PART:.*]] = arith.constant 32768 : index
-// CHECK-NEXT:    %[[LARGE:.*]] = arith.constant 27852 : index
-// CHECK:         %[[SMALL:.*]] = arith.constant 8 : index
+// CHECK-NEXT:    %[[LARGE:.*]] = arith.constant 16384 : index
+// CHECK:         %[[SMALL:.*]] = arith.constant 16 : index
 // CHECK:         scf.for %{{.*}} iter_args(%[[NUMBER:.*]] = %thread) -> (index) {
 // CHECK-NEXT:      %[[MORE:.*]] = arith.cmpi ult, %[[NUMBER]], %[[PORTIONS]] : index
 // CHECK-NEXT:      scf.if %[[MORE]] -> (index) {
