@@ -99,6 +99,8 @@ class Emitter:
     # whole numbers, of which one of Python stands for an index
 
     def plus(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+        if a == 0:
+            return self.index(b)
         return self.index(a) if b == 0 else self.binary(arith.AddiOp, self.index(a), self.index(b))
 
     def minus(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
@@ -110,6 +112,10 @@ class Emitter:
     def quotient(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
         """Returns `a // b` of numbers that are not negative."""
         return self.index(a) if b == 1 else self.binary(arith.DivUIOp, self.index(a), self.index(b))
+
+    def quotient_up(self, a: SSAValue | int, b: int) -> SSAValue:
+        """Returns `a / b`, rounded up, of numbers that are not negative."""
+        return self.quotient(self.plus(a, b - 1), b)
 
     def remainder(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
         """Returns `a % b` of numbers that are not negative."""
@@ -125,7 +131,7 @@ class Emitter:
         """Returns a number, but at least 0 and at most `most`."""
         return self.smaller(self.larger(number, 0), most)
 
-    def fraction(self, a: SSAValue, b: SSAValue, count: int) -> SSAValue:
+    def fraction(self, a: SSAValue | int, b: SSAValue | int, count: int) -> SSAValue:
         """
         Returns `a * b // count`: the start of part `a` of `count` parts of `b`, or the reverse.
         """

@@ -34,8 +34,8 @@ class RowCount:
         """Returns how many values a limited loop has."""
         limit = dim.limit
         assert limit is not None
-        up = e.plus(self._after_start(limit, e), limit.granule - 1)
-        return e.smaller(e.quotient(e.larger(up, 0), limit.granule), dim.size)
+        found = e.larger(self._after_start(limit, e), 0)
+        return e.smaller(e.quotient_up(found, limit.granule), dim.size)
 
     def inside(self, dim: Dim, number: SSAValue | int, e: Emitter) -> RowCount:
         """Returns the same in a step of a loop, which may be a block of rows."""
@@ -120,7 +120,7 @@ class LimitedSpans:
         has_rest = e.compare("slt", e.index(0), rest)
         given = e.select(has_rest, e.smaller(full, most), e.index(0))
         rest = e.plus(rest, given)
-        half = e.quotient(e.plus(rest, 1), 2)
+        half = e.quotient_up(rest, 2)
         fits = e.compare("sle", rest, e.index(most))
         larger = e.select(fits, rest, half)
         smaller = e.minus(rest, larger)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 from typing import TypeVar
 
@@ -98,8 +99,7 @@ class LoopDriver:
     ) -> Iterator[P]:
         """Yields the tiles of a limited loop, as far as they are this thread's."""
         e, unit = self.emitter, spans.unit
-        more = e.plus(spans.count, unit - 1)
-        for bounds in share(e.quotient(more, unit)):
+        for bounds in share(e.quotient_up(spans.count, unit)):
             first, end = (e.times(number, unit) for number in bounds)
             yield from self._limited(position, level, first, e.smaller(end, spans.count))
 
@@ -123,10 +123,7 @@ class LoopDriver:
         known = [size for size in sizes if isinstance(size, int)]
         if len(known) == len(sizes):
             return prod(known)
-        product = self.emitter.index(1)
-        for size in sizes:
-            product = self.emitter.times(product, size)
-        return product
+        return reduce(self.emitter.times, sizes)
 
     def _between(
         self, position: P, split: Split, order: TileOrder, level: int, bounds: Sequence[SSAValue]
@@ -157,5 +154,5 @@ class LoopDriver:
     def _quotient(self, value: SSAValue, start: int, divisor: int, up: bool) -> SSAValue:
         """Returns `(value - start) / divisor`, rounded up or down; 0 for values below `start`."""
         e = self.emitter
-        ahead = e.minus(value, start - (divisor - 1 if up else 0))
-        return e.quotient(e.larger(ahead, 0), divisor)
+        ahead = e.larger(e.minus(value, start), 0)
+        return e.quotient_up(ahead, divisor) if up else e.quotient(ahead, divisor)

@@ -114,9 +114,7 @@ class FlatBuffers:
 
     def at(self, place: Address) -> SSAValue:
         """Returns the place as an index."""
-        if place.dynamic is None:
-            return self.emitter.index(place.constant)
-        return self.emitter.plus(place.dynamic, place.constant)
+        return self.emitter.plus(place.dynamic or 0, place.constant)
 
     def load(self, access: Access, place: Address, stride: int, algebra: ArithAlgebra) -> Value:
         """

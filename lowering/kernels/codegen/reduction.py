@@ -125,8 +125,7 @@ class TileReduction:
         if place.dynamic is None or not limited:
             return place
         single = e.compare("sle", tile.counts[limited[0]], e.index(self._schedule.step(limited[0])))
-        read = read.moved(-place.constant)
-        present = e.plus(read.dynamic or 0, read.constant)
+        present = tile.memory.at(read.moved(-place.constant))
         return replace(place, dynamic=e.select(single, present, place.dynamic))
 
     def _rows(self, points: Sequence[Point]) -> Sequence[Point]:

@@ -176,11 +176,11 @@ def repeat_listed(step: RepeatListed, memory: FlatBuffers, bound: Bound) -> Iter
         """Returns the start and the end of the groups of a part."""
         groups = e.quotient(e.minus(end, start), size)
 
-        def before(number: SSAValue) -> SSAValue:
+        def before(number: SSAValue | int) -> SSAValue:
             numbers = e.fraction(groups, number, part.size)
             return e.plus(start, e.times(numbers, size))
 
-        number = e.index(bound[part])
+        number = bound[part]
         return before(number), before(e.plus(number, 1))
 
     count, size = memory.load_index(listing.count, places[listing.count]), len(step.dims)
@@ -259,5 +259,5 @@ class Sharing:
             each = units // self.threads
             first = e.times(thread, each)
             return first, e.plus(first, each)
-        n, total = self.threads, e.index(units)
-        return e.fraction(thread, total, n), e.fraction(e.plus(thread, 1), total, n)
+        n = self.threads
+        return e.fraction(thread, units, n), e.fraction(e.plus(thread, 1), units, n)
