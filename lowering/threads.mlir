@@ -3,6 +3,7 @@
 // threads.py replaces the instruction that pauses a spinning loop and the number of futex.
 
 llvm.func @syscall(i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, i64) -> i64
+llvm.func @sched_getcpu() -> i32
 
 llvm.func @glow_pauses(%n: i64) {
   %zero = llvm.mlir.constant(0) : i64
@@ -18,8 +19,25 @@ llvm.func @glow_pauses(%n: i64) {
   llvm.return
 }
 
-llvm.func @glow_wait(%team: !llvm.ptr, %line: !llvm.ptr, %counter: !llvm.ptr, %wanted: i32,
-                     %spins: i64) {
+// Writes and returns the number of the processor that runs this thread, and 1.
+llvm.func @glow_note_processor(%line: !llvm.ptr) -> i32 {
+  %single = llvm.mlir.constant(1 : i32) : i32
+  %processor_at = llvm.getelementptr %line[56] : (!llvm.ptr) -> !llvm.ptr, i8
+  %number = llvm.call @sched_getcpu() : () -> i32
+  %processor = llvm.add %number, %single : i32
+  %before = llvm.load %processor_at atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %has_moved = llvm.icmp "ne" %before, %processor : i32
+  llvm.cond_br %has_moved, ^moved, ^done
+^moved:
+  %old = llvm.atomicrmw xchg %processor_at, %processor monotonic : !llvm.ptr, i32
+  llvm.br ^done
+^done:
+  llvm.return %processor : i32
+}
+
+// Waits until a counter of the thread that has the line `other` has reached a number.
+llvm.func @glow_wait(%team: !llvm.ptr, %line: !llvm.ptr, %other: !llvm.ptr, %counter: !llvm.ptr,
+                     %wanted: i32, %spins: i64) {
   %zero = llvm.mlir.constant(0) : i64
   %one = llvm.mlir.constant(1) : i64
   %none = llvm.mlir.constant(0 : i32) : i32
@@ -33,6 +51,17 @@ llvm.func @glow_wait(%team: !llvm.ptr, %line: !llvm.ptr, %counter: !llvm.ptr, %w
   %idle_spins_at = llvm.getelementptr %team[184] : (!llvm.ptr) -> !llvm.ptr, i8
   %idle_spins = llvm.load %idle_spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
   %short_at = llvm.getelementptr %line[48] : (!llvm.ptr) -> !llvm.ptr, i8
+  %processor_at = llvm.getelementptr %other[56] : (!llvm.ptr) -> !llvm.ptr, i8
+  %present = llvm.load %counter atomic acquire {alignment = 4 : i64} : !llvm.ptr -> i32
+  %present_ahead = llvm.sub %present, %wanted : i32
+  %is_there = llvm.icmp "sge" %present_ahead, %none : i32
+  llvm.cond_br %is_there, ^done, ^compare
+^compare:
+  %here = llvm.call @glow_note_processor(%line) : (!llvm.ptr) -> i32
+  %there = llvm.load %processor_at atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %is_same = llvm.icmp "eq" %here, %there : i32
+  llvm.cond_br %is_same, ^count, ^hesitate
+^hesitate:
   %short = llvm.load %short_at {alignment = 8 : i64} : !llvm.ptr -> i64
   %is_short = llvm.icmp "ne" %short, %zero : i64
   llvm.cond_br %is_short, ^hurry, ^begin(%spins : i64)
@@ -73,6 +102,7 @@ llvm.func @glow_wait(%team: !llvm.ptr, %line: !llvm.ptr, %counter: !llvm.ptr, %w
   llvm.br ^look_again
 ^awake:
   %after = llvm.atomicrmw sub %sleepers, %single seq_cst : !llvm.ptr, i32
+  %moved = llvm.call @glow_note_processor(%line) : (!llvm.ptr) -> i32
   llvm.br ^done
 ^done:
   llvm.return
@@ -110,12 +140,13 @@ llvm.func @glow_barrier(%team: !llvm.ptr, %thread: i64) {
   %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
   %before = llvm.load %mine atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
   %number = llvm.add %before, %single : i32
+  %processor = llvm.call @glow_note_processor(%mine) : (!llvm.ptr) -> i32
   llvm.call @glow_count(%team, %mine, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
   llvm.br ^other(%zero : i64)
 ^other(%t: i64):
   %counter = llvm.getelementptr %lines[%t] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
-  llvm.call @glow_wait(%team, %mine, %counter, %number, %spins)
-      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
+  llvm.call @glow_wait(%team, %mine, %counter, %counter, %number, %spins)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
   %next = llvm.add %t, %one : i64
   %more = llvm.icmp "ult" %next, %threads : i64
   llvm.cond_br %more, ^other(%next : i64), ^done
@@ -200,10 +231,11 @@ llvm.func @glow_worker(%line: !llvm.ptr) -> !llvm.ptr {
   %end_at = llvm.getelementptr %team[176] : (!llvm.ptr) -> !llvm.ptr, i8
   %spins_at = llvm.getelementptr %team[184] : (!llvm.ptr) -> !llvm.ptr, i8
   %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.br ^call(%single : i32)
 ^call(%number: i32):
-  llvm.call @glow_wait(%team, %line, %team, %number, %spins)
-      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
+  llvm.call @glow_wait(%team, %line, %lines, %team, %number, %spins)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
   %end = llvm.load %end_at {alignment = 4 : i64} : !llvm.ptr -> i32
   %ends = llvm.icmp "ne" %end, %none : i32
   llvm.cond_br %ends, ^done, ^work
@@ -234,6 +266,7 @@ llvm.func @glow_run(%team: !llvm.ptr, %entry: !llvm.ptr, %weights: !llvm.ptr, %i
   llvm.store %arena, %arena_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
   %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
   %number = llvm.add %before, %single : i32
+  %processor = llvm.call @glow_note_processor(%lines) : (!llvm.ptr) -> i32
   llvm.call @glow_count(%team, %team, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
   %spins_at = llvm.getelementptr %team[168] : (!llvm.ptr) -> !llvm.ptr, i8
   %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
@@ -245,8 +278,8 @@ llvm.func @glow_run(%team: !llvm.ptr, %entry: !llvm.ptr, %weights: !llvm.ptr, %i
 ^join:
   %line = llvm.getelementptr %lines[%t] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
   %done_at = llvm.getelementptr %line[4] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.call @glow_wait(%team, %lines, %done_at, %number, %spins)
-      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
+  llvm.call @glow_wait(%team, %lines, %line, %done_at, %number, %spins)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
   %next = llvm.add %t, %one : i64
   llvm.br ^other(%next : i64)
 ^done:

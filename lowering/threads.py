@@ -14,6 +14,11 @@ is in vain, another program has the processor of a thread that it waits for. So 
 of the thread are as short as those between calls: a processor that is left alone can take the
 other thread over.
 
+If another program has a processor for long, the system may put two threads of a team on one
+processor. Then what a thread waits for cannot happen while it spins. So each thread notes the
+number of its processor before it reaches a barrier and after it slept, and a thread that waits for
+one that noted the same number sleeps at once.
+
 Some work is divided while it runs, so that a thread that is slower, or came later, does less of it.
 All threads draw tickets from one counter. The portions of all pieces of work of a call are numbered
 one after the other; a ticket is the right to the portion of that number. A thread that draws a
@@ -35,7 +40,7 @@ Layout of a team of n threads, a cache line for whatever is written by different
 | 192 | i64: how many tickets were drawn |
 | 256 + 64 t | of thread t: i32 barriers it has reached, i32 calls it has done, team, i64 t, |
 | | i64 the number of the first portion of its piece, i64 its ticket, i64 whether it has one, |
-| | i64 how many of its next waits are short |
+| | i64 how many of its next waits are short, i32 the number of its processor and 1 (0: unknown) |
 
 A worker's parameter is the address of its own line, as `pthread_create` has one parameter only. An
 entry is `void entry(weights, io, arena, team, t)`.
@@ -68,7 +73,7 @@ PAUSES = "glow_pauses"
 LINE = 64
 THREADS, SPINS, IDLE_SPINS, LINES = 160, 168, 184, 256
 """Offsets in a team."""
-LINE_TEAM, LINE_THREAD, LINE_SHORT = 8, 16, 48
+LINE_TEAM, LINE_THREAD, LINE_SHORT, LINE_PROCESSOR = 8, 16, 48, 56
 """Offsets in a thread's line."""
 
 

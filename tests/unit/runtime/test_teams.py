@@ -9,7 +9,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import glow
@@ -19,7 +21,7 @@ from glow.benchmarks.networks import network_file
 from glow.context import make_context
 from glow.lowering.llvm.translate import translate_module
 from glow.lowering.target import host_target
-from glow.lowering.threads import LINE_SHORT, LINES, llvm_text, module_text
+from glow.lowering.threads import LINE, LINE_PROCESSOR, LINE_SHORT, LINES, llvm_text, module_text
 from glow.runtime import teams
 from glow.runtime.jit import Executable, compile_object
 from glow.tests.support.kernels import convert
@@ -126,6 +128,12 @@ def test_a_thread_that_cannot_be_started_is_an_error(
     check_same(model, single, 0)
 
 
+def executable_of(text: str) -> Executable:
+    target = host_target()
+    texts = [translate_module(convert(text)), llvm_text(target.triple)]
+    return Executable([compile_object(t, target) for t in texts], "glow_main", target)
+
+
 BARRIERS = """
 func.func private @glow_barrier(!llvm.ptr, index)
 func.func @main(%thread: index, %team: !llvm.ptr, %counts: memref<64xi64>, %wrong: memref<64xi64>) {
@@ -158,10 +166,7 @@ def test_barriers(threads: int):
     """Between two barriers, all threads have counted the same number of rounds."""
     rounds = 20_000 // threads**2
     text = BARRIERS.replace("ROUNDS", str(rounds)).replace("THREADS", str(threads))
-    target = host_target()
-    texts = [translate_module(convert(text)), llvm_text(target.triple)]
-    executable = Executable([compile_object(t, target) for t in texts], "glow_main", target)
-    run = teams.ParallelExecutable(executable, threads, pin=False)
+    run = teams.ParallelExecutable(executable_of(text), threads, pin=False)
     counts, wrong = np.zeros(64, np.int64), np.zeros(64, np.int64)
     none = (ctypes.c_void_p * 0)()
     for _ in range(3):
@@ -187,20 +192,52 @@ func.func @main(%thread: index, %team: !llvm.ptr, %pauses: memref<1xi64>, %none:
 """
 
 
-def test_waits_are_short_after_one_in_vain(monkeypatch: pytest.MonkeyPatch):
+@contextmanager
+def team_on(monkeypatch: pytest.MonkeyPatch, cpus: list[int]) -> Generator[teams.Team]:
+    """Two threads on given processors, which wait as if there were enough of them."""
     monkeypatch.setattr(teams, "_cpus", lambda: [0, 1])
     monkeypatch.setattr(teams, "cpu_quota", lambda: 2.0)
-    target = host_target()
-    texts = [translate_module(convert(LATE)), llvm_text(target.triple)]
-    executable = Executable([compile_object(t, target) for t in texts], "glow_main", target)
-    team = teams.Team(2, [])
-    short = team._block[LINES + LINE_SHORT :].view(np.int64)
-    assert short[0] == 0
+    before = os.sched_getaffinity(0)
+    team = teams.Team(2, cpus)
+    os.sched_setaffinity(0, cpus[:1])
+    try:
+        yield team
+    finally:
+        os.sched_setaffinity(0, before)
+        team.end()
+
+
+def test_waits_are_short_after_one_in_vain(monkeypatch: pytest.MonkeyPatch):
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        pytest.skip("this process may use one processor only")
+    executable = executable_of(LATE)
     pauses = np.array([0.2 / teams._pause_seconds()]).astype(np.int64)
-    for _ in range(2):
-        team.run(executable.address, pauses.ctypes.data, (ctypes.c_void_p * 1)(), 0)
-    assert 0 < short[0] < 1024
-    team.end()
+    with team_on(monkeypatch, cpus) as team:
+        short = team._block[LINES + LINE_SHORT :].view(np.int64)
+        assert short[0] == 0
+        for _ in range(2):
+            team.run(executable.address, pauses.ctypes.data, (ctypes.c_void_p * 1)(), 0)
+        assert 0 < short[0] < 1024
+
+
+def test_threads_on_one_processor_do_not_spin(monkeypatch: pytest.MonkeyPatch):
+    """Spinning would take the rest of a time slice, milliseconds, at each of 2,000 barriers."""
+    monkeypatch.setattr(teams, "_SPIN_SECONDS", 0.05)
+    monkeypatch.setattr(teams, "_IDLE_SECONDS", 0.05)
+    cpu, rounds = min(os.sched_getaffinity(0)), 1000
+    executable = executable_of(BARRIERS.replace("ROUNDS", str(rounds)).replace("THREADS", "2"))
+    counts, wrong = np.zeros(64, np.int64), np.zeros(64, np.int64)
+    none = (ctypes.c_void_p * 0)()
+    with team_on(monkeypatch, [cpu, cpu]) as team:
+        start = time.process_time()
+        team.run(executable.address, counts.ctypes.data, none, wrong.ctypes.data)
+        seconds = time.process_time() - start
+        lines = team._block[LINES:].view(np.int32).reshape(2, LINE // 4)
+        assert (lines[:, LINE_PROCESSOR // 4] == cpu + 1).all()
+    assert not wrong.any()
+    assert (counts[:2] == rounds).all()
+    assert seconds < 1
 
 
 TICKETS = """
@@ -241,12 +278,7 @@ func.func @main(%thread: index, %team: !llvm.ptr, %done: memref<4096xi64>, %who:
 def test_each_portion_of_work_is_done_once(threads: int):
     """Pieces of 1, 2, 3, ... portions, without barriers between them, in several calls."""
     pieces = 50
-    target = host_target()
-    texts = [
-        translate_module(convert(TICKETS.replace("PIECES", str(pieces)))),
-        llvm_text(target.triple),
-    ]
-    executable = Executable([compile_object(t, target) for t in texts], "glow_main", target)
+    executable = executable_of(TICKETS.replace("PIECES", str(pieces)))
     run = teams.ParallelExecutable(executable, threads, pin=False)
     done, who = np.zeros(4096, np.int64), np.zeros(4096, np.int64)
     none = (ctypes.c_void_p * 0)()
