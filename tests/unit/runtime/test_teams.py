@@ -194,7 +194,7 @@ func.func @main(%thread: index, %team: !llvm.ptr, %pauses: memref<1xi64>, %none:
 
 @contextmanager
 def team_on(monkeypatch: pytest.MonkeyPatch, cpus: list[int]) -> Generator[teams.Team]:
-    """Two threads on given processors, which wait as if there were enough of them."""
+    """Gives a team of two on given processors, which waits as if each had one of its own."""
     monkeypatch.setattr(teams, "_cpus", lambda: [0, 1])
     monkeypatch.setattr(teams, "cpu_quota", lambda: 2.0)
     before = os.sched_getaffinity(0)
