@@ -63,6 +63,8 @@ OPERATORS: Mapping[str, tuple[str, Mapping[str, Values]]] = {
     ),
     "product": ("y = MatMul(x, w)", {"x": (128, 768), "w": (768, 3072)}),
     "product of batches": ("y = MatMul(x, v)", {"x": (12, 197, 64), "v": (12, 64, 197)}),
+    "product of inputs": ("y = MatMul(x, v)", {"x": (1, 512, 512), "v": (1, 512, 512)}),
+    "product of few rows": ("y = MatMul(x, v)", {"x": (16, 1024), "v": (1024, 4096)}),
     "product of one row": ("y = MatMul(x, w)", {"x": (1, 1024), "w": (1024, 4096)}),
     "product of bytes": (
         "y = MatMulInteger(x, v)",

@@ -58,8 +58,7 @@ class Timings:
     amx_prefetched_bytes: int = 1 << 17
     """Filters that are larger are prefetched in loops of tile registers."""
     amx_filters_l2_share: float = 1 / 4
-    """Part of the second cache in which a filter stays that tile registers read again for each
-    group of pixels."""
+    """Part of the second cache in which a filter stays that each group of pixels reads again."""
     amx_image_l2_share: float = 1 / 2
     """Part of the second cache that pixels have while they meet a larger filter."""
 
@@ -196,8 +195,7 @@ class Timings:
     block_far_accesses: float = 4.0
     """The number of accesses beyond the L2 cache to a byte of a block that does not fit into it."""
     reused_filter_share: float = 0.1
-    """The cost of reading a byte of filters that stayed in the cache, relative to one that did
-    not."""
+    """The cost of reading a byte of filters that stayed in the cache, relative to other ones."""
     block_code_share: float = 0.5
     """The share that a further kind of block adds to the cost, because its code is separate."""
     even_block_bytes: int = 1 << 26
@@ -269,8 +267,7 @@ class Timings:
     latency_rows: int = 4
     """Rows whose reductions hide each other's latency."""
     queries: int = 48
-    """Positions of a query that meet a block of keys at a time. Register tiles of 4, 6, 8 or 12
-    rows divide it."""
+    """Positions of a query that meet a block of keys: a multiple of tiles of 4, 6, 8 or 12."""
     few_queries: int = 8
     """The same for keys as they are, all at once."""
     compared_vectors: int = 64
@@ -302,16 +299,19 @@ class Timings:
     narrow_panel_vectors: int = 1
     """Vectors of a panel of weights of a few bits."""
     most_words_together: int = 4
-    """Words of a block of such weights that a step unpacks, if it multiplies integers. Of floats,
-    one word has enough operations."""
+    """Words of a block of such weights that a step of integers unpacks; of floats, one does."""
     least_unpacked_rows: int = 24
     """Rows of a product that repay unpacking weights of a few bits to memory."""
     least_transposed_rows: int = 16
     """Rows of a product that repay transposing a factor that is stored transposed."""
     most_transposed_terms: int = 256
     """Terms of a sum for which that holds; more repay adding the lanes of vectors."""
-    least_packed_rows: int = 48
+    least_packed_rows: int = 12
     """Rows of a product that repay copying a matrix that is not constant to panels."""
+    least_far_packed_rows: int = 4
+    """The same for a matrix that comes from memory, whose rows are copied in longer pieces."""
+    least_turned_packed_rows: int = 24
+    """The same for a matrix that is stored transposed, which fewer rows read as it is."""
     least_grouped_rows: int = 4
     """Rows of a product of integers that repay copying a matrix to groups of terms."""
     most_summed_columns: int = 4

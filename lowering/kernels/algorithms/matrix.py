@@ -18,16 +18,19 @@ from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.integers import u8
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
+from ....glow_dialects.scalar import Expr
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import (
     balanced_panel,
     fills_part,
     finishes_apart,
+    panels_packed_together,
     repays_grouping,
     repays_packing,
     repays_transposing,
     rows_finished_together,
     rows_of_panels,
+    terms_packed_together,
 )
 from .grouped import Factors, grouped_product
 from .row_blocks import Rows, each_panel, for_rows, in_blocks, one_or_several
@@ -47,8 +50,8 @@ def matmul(k: Kernel) -> None:
 
     A right operand that is stored transposed is read along `t`. If there are many rows with few
     terms each, a transposed copy pays off and is made first. Of large matrices, the left one is
-    copied if its rows are not contiguous, and the right one is copied to panels of columns. Narrow
-    integers are multiplied in groups, and so are rounded elements.
+    copied if its rows are not contiguous, and the right one is packed into panels of columns.
+    Narrow integers are multiplied in groups, and so are rounded elements.
     """
     lhs, rhs = k.operands
     batch = view_dims(lhs, "b")[:-2]
@@ -65,13 +68,13 @@ def matmul(k: Kernel) -> None:
     size = element_bytes(rhs.element)
     inner = (lhs.limit(-1), rhs.limit(-1))  # panels have all terms of whole columns
     if (
-        lhs.rank == 2
-        and inner == (None, None)
-        and repays_packing(k.machine, rows, terms * columns * size)
+        inner == (None, None)
+        and not (batch and has_limits)
+        and repays_packing(k.machine, rows, terms * columns * size, rhs.strides[-1] != 1)
     ):
         if lhs.strides[-1] != 1:
             lhs = k.copied(lhs, lhs.element)
-        _by_panels(k, lhs, _in_panels(k, rhs), columns)
+        _by_packed_panels(k, batch, lhs, rhs)
         return
     if not has_limits and fills_part(k.lanes(compute_type(k.element)), rows, columns):
         _in_whole_vectors(k, batch, lhs, rhs)
@@ -107,13 +110,41 @@ def _in_whole_vectors(k: Kernel, batch: Sequence[Dim], lhs: View, rhs: View) -> 
         _panel(k, lhs, panel, Rows(batch, 0, Dim("i", rows)), 0, [j])
 
 
-def _in_panels(k: Kernel, matrix: View) -> View:
-    """Returns a copy of a matrix [K, N] in panels [ceil(N / width), K, width]."""
-    inner, columns = matrix.shape
-    width = balanced_panel(k.machine, k.lanes(matrix.element), columns)
-    copied, t = k.scratch((-(-columns // width), inner, width), matrix.element), Dim("t", inner)
-    for p, (*panels, j) in each_panel(k, columns, width, in_nest=True, names=("p", "j")):
-        k.copy([*panels, t, j], copied[[p, t, j]], matrix[[t, p * width + j]])
+def _by_packed_panels(k: Kernel, batch: Sequence[Dim], lhs: View, rhs: View) -> None:
+    """
+    Computes products of matrices. Some panels of columns of the right one are packed at a time, and
+    meet all rows before the next ones.
+    """
+    terms, columns = rhs.shape[-2:]
+    width = balanced_panel(k.machine, k.lanes(rhs.element), columns)
+    panel_bytes = terms * width * element_bytes(rhs.element)
+    together = width * panels_packed_together(k.machine, -(-columns // width), panel_bytes)
+    with k.repeat(*batch):
+        for block, (column,) in each_panel(k, columns, together, names=("c", "j")):
+            first = block * together
+            panels = _in_panels(k, rhs, batch, first, column.size, width)
+            _by_panels(k, lhs, panels, column.size, batch, first)
+
+
+def _in_panels(
+    k: Kernel, matrix: View, batch: Sequence[Dim], first: Index, columns: int, width: int
+) -> View:
+    """
+    Returns a copy of some columns of a matrix [K, N] of a batch in panels [ceil(columns / width),
+    K, width]. Zeros fill the last vector of columns.
+    """
+    inner, is_transposed = matrix.shape[-2], matrix.strides[-1] != 1
+    copied = k.scratch((-(-columns // width), inner, width), matrix.element)
+    together = inner if is_transposed else terms_packed_together(k.machine)
+    for block, (t,) in each_panel(k, inner, together, names=("d", "t")):
+        term = block * together + t
+        for p, (*panels, j) in each_panel(k, columns, width, in_nest=True, names=("p", "j")):
+            column = affine(first) + p * width + j
+            k.copy([*panels, t, j], copied[[p, term, j]], matrix[[*batch, term, column]])
+    if behind := -columns % k.lanes(matrix.element):
+        t, column = Dim("t", inner), Dim("e", behind)
+        place = copied[[columns // width, t, column + columns % width]]
+        k.map([t, column], place, (), Expr.constant(0, matrix.element))
     return copied
 
 
@@ -127,37 +158,48 @@ def packed_matmul(k: Kernel) -> None:
     _by_panels(k, x, weights, k.call.int("columns"))
 
 
-def _by_panels(k: Kernel, x: View, weights: View, columns: int) -> None:
-    """Computes the products of rows with the first columns of a matrix in panels."""
-    _, inner, width = weights.shape
+def _by_panels(
+    k: Kernel, x: View, panels: View, columns: int, batch: Sequence[Dim] = (), first: Index = 0
+) -> None:
+    """
+    Computes the products of rows, those of a matrix of a batch if there is one, with a matrix in
+    panels. They are `columns` columns of the result from the first one on.
+    """
+    _, inner, width = panels.shape
 
     def visit(rows: Rows) -> None:
         for part, is_one in one_or_several(k, rows):
             for p, dims in each_panel(k, columns, width, in_nest=is_one):
-                _panel(k, x, weights, part, p, dims)
+                _panel(k, x, panels, part, p, dims, first)
 
-    together = rows_of_panels(k.machine, prod(x.shape[:-1]), inner)
-    for_rows(k, x.rank - 1, x, together, visit)
+    together = rows_of_panels(k.machine, prod(x.shape[len(batch) : -1]), inner)
+    if batch:
+        in_blocks(k, Rows(batch, 0, x.dim("i", -2)), together, visit)
+    else:
+        for_rows(k, x.rank - 1, x, together, visit)
 
 
-def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Index, dims: list[Dim]) -> None:
+def _panel(
+    k: Kernel, x: View, weights: View, rows: Rows, p: Index, dims: list[Dim], first: Index = 0
+) -> None:
     """
     Computes the products of some rows with a panel, or with several. The loops `dims` of the nest
-    are over panels, if there are several, and over columns of a panel. Where the last columns do
-    not fill a vector, the sums of the columns behind them, which panels have, are computed as well.
+    are over panels, if there are several, and over columns of a panel; `first` is the column of the
+    result that is the first one of panel 0. Where the last columns do not fill a vector, the sums
+    of the columns behind them, which panels have, are computed as well.
     """
     *panels, column = dims
     element, (_, inner, width) = compute_type(k.element), weights.shape
     t, lanes = Dim("t", inner), k.lanes(element)
     filled = min(-(-column.size // lanes) * lanes, width)
+    start = affine(first) + affine(p) * width
 
     def products(few: Rows, j: Dim) -> Reduction:
         return total(Combine.ADD, element, x[[*few.place, t]], weights[[p, t, j]])
 
     j = Dim("j", column.size)
     if filled == column.size and not finishes_apart(k.epilogue.body):
-        place = [*rows.place, affine(p) * width + j]
-        k.finish([rows.row, *panels, j], place, (), X, [t], products(rows, j))
+        k.finish([rows.row, *panels, j], [*rows.place, start + j], (), X, [t], products(rows, j))
         return
     together = min(rows_finished_together(), rows.row.size)
     sums = k.scratch((together, *(d.size for d in panels), filled), element)
@@ -166,7 +208,7 @@ def _panel(k: Kernel, x: View, weights: View, rows: Rows, p: Index, dims: list[D
         whole = Dim("j", filled)
         summed, finished = [few.row, *panels, whole], [few.row, *panels, j]
         k.map(summed, sums[summed], (), X, [t], products(few, whole))
-        k.finish(finished, [*few.place, affine(p) * width + j], [sums[finished]])
+        k.finish(finished, [*few.place, start + j], [sums[finished]])
 
     in_blocks(k, rows, together, visit)
 

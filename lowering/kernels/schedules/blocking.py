@@ -8,7 +8,7 @@ and on the machine, not on the operator.
 
 from __future__ import annotations
 
-from ....glow_dialects.costs import near_bytes
+from ....glow_dialects.costs import cached_bytes, near_bytes
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
@@ -182,12 +182,19 @@ def repays_transposing(rows: int, terms: int) -> bool:
     return rows >= TIMINGS.least_transposed_rows and terms < TIMINGS.most_transposed_terms
 
 
-def repays_packing(machine: MachineDescription, rows: int, matrix_bytes: int) -> bool:
+def repays_packing(
+    machine: MachineDescription, rows: int, matrix_bytes: int, is_transposed: bool
+) -> bool:
     """
     Returns whether products of `rows` rows with a matrix repay copying the matrix to panels. From
     its rows, a tile would read as many pages as it has rows.
     """
-    return rows >= TIMINGS.least_packed_rows and matrix_bytes > machine.l1_bytes
+    least = TIMINGS.least_packed_rows
+    if is_transposed:
+        least = TIMINGS.least_turned_packed_rows
+    elif matrix_bytes > cached_bytes(machine):
+        least = TIMINGS.least_far_packed_rows
+    return rows >= least and matrix_bytes > machine.l1_bytes
 
 
 def repays_grouping(rows: int) -> bool:
@@ -217,6 +224,14 @@ def panels_packed_together(machine: MachineDescription, panels: int, panel_bytes
     near = int(TIMINGS.resident_l2_share * machine.l2_bytes)
     most = max(machine.panel_vectors, near // panel_bytes)
     return max(1, in_equal_blocks(panels, most))
+
+
+def terms_packed_together(machine: MachineDescription) -> int:
+    """
+    Returns how many rows of a matrix are copied to panels together. Their lines stay in the nearest
+    cache until all panels have their columns, although they may compete for the same places.
+    """
+    return _ways(machine)
 
 
 def finishes_apart(body: Body | None) -> bool:
@@ -293,8 +308,12 @@ def lines_compete(machine: MachineDescription, lines: int, distance: int) -> boo
     Returns whether lines of the same distance in bytes compete for the same places of the nearest
     cache, because the distance is a multiple of a page and there are more of them than ways.
     """
-    ways = machine.l1_bytes // TIMINGS.page_bytes
-    return lines > ways and distance % TIMINGS.page_bytes < LINE_BYTES
+    return lines > _ways(machine) and distance % TIMINGS.page_bytes < LINE_BYTES
+
+
+def _ways(machine: MachineDescription) -> int:
+    """Returns how many lines of the nearest cache may have the same place."""
+    return max(1, machine.l1_bytes // TIMINGS.page_bytes)
 
 
 def plane_stride(elements: int, element_bytes: int) -> int:
