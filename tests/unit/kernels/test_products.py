@@ -205,9 +205,7 @@ PACKED = [
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("turned", "dtype"), [(0, np.float32), (1, np.float64), (2, np.float32)])
 @pytest.mark.parametrize("sizes", PACKED, ids=str)
-def test_matrices_that_are_packed_at_run_time(
-    sizes: tuple, turned: int, dtype: type, threads: int
-):
+def test_matrices_that_are_packed_at_run_time(sizes: tuple, turned: int, dtype: type, threads: int):
     """
     Products of two matrices that are not constant, larger than a cache, with an epilogue; the sums
     differ from those of numpy by no more than their order explains.
