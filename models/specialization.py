@@ -8,6 +8,7 @@ values. `SymbolicModel` makes it when a call needs it, and keeps a bounded numbe
 from __future__ import annotations
 
 import threading
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -216,6 +217,7 @@ class SymbolicModel(SpecializedModel):
         largest = {name: r.high for name, r in rules.ranges.items()}
         self._buckets = checked_buckets(rules.buckets, signature, self._binding.symbols, largest)
         self._same_when_padded: set[str] = set()
+        self._has_warned = False
         # small programs run hardly longer than these take
         self._known_sizes = lru_cache(_REMEMBERED)(self._sizes_of)
         self._padding = lru_cache(_REMEMBERED)(self._new_padding)
@@ -227,6 +229,12 @@ class SymbolicModel(SpecializedModel):
 
     def _made(self, key: Key) -> CompiledModel:
         """Returns a new specialization. Raises GlowError if it is too large."""
+        kept = self._rules.limit
+        if not self._has_warned and len(self._kept.values()) == kept:
+            self._has_warned = True
+            text = f"calls need programs for more than {kept} combinations of sizes and values of "
+            text += "inputs, and older ones are dropped: give max_specializations or buckets"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
         sizes = {**self._fixed, **self._by_name(key[0])}
         made = self._compile(sizes, self._deciding.arrays(key[1]))
         limit = self._rules.limit_bytes

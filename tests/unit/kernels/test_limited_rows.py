@@ -55,6 +55,20 @@ GRAPHS = {
   %r = glow.add %o, %t : (tensor<37x5xf32>, tensor<37x5xf32>) -> tensor<37x5xf32>
   %y = glow.transpose %r permutation [1, 0] : (tensor<37x5xf32>) -> tensor<5x37xf32>
 """,  # noqa: E501
+    "a product of two matrices, of which one is packed": """
+  %t = glow.transpose %x permutation [1, 0] : (tensor<5x37xf32>) -> tensor<37x5xf32>
+  %v = glow.splat value 0.25 : tensor<5x300xf32>
+  %h = glow.matmul %t, %v : (tensor<37x5xf32>, tensor<5x300xf32>) -> tensor<37x300xf32>
+  %s = glow.reduce_sum %x axes [1] keep_dims true : (tensor<5x37xf32>) -> tensor<5x1xf32>
+  %b = glow.broadcast %s : (tensor<5x1xf32>) -> tensor<5x60xf32>
+  %u = glow.splat value 0.5 : tensor<300x5xf32>
+  %w = glow.matmul %u, %b : (tensor<300x5xf32>, tensor<5x60xf32>) -> tensor<300x60xf32>
+  %p = glow.matmul %h, %w : (tensor<37x300xf32>, tensor<300x60xf32>) -> tensor<37x60xf32>
+  %l = glow.reduce_max %p axes [1] : (tensor<37x60xf32>) -> tensor<37xf32>
+  %m = glow.reshape %l : (tensor<37xf32>) -> tensor<1x37xf32>
+  %c = glow.broadcast %m : (tensor<1x37xf32>) -> tensor<5x37xf32>
+  %y = glow.mul %x, %c : (tensor<5x37xf32>, tensor<5x37xf32>) -> tensor<5x37xf32>
+""",
     "texts that are one dimension": """
   %t = glow.transpose %x permutation [1, 0] : (tensor<5x37xf32>) -> tensor<37x5xf32>
   %r = glow.reshape %t : (tensor<37x5xf32>) -> tensor<1x37x5xf32>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -203,10 +204,19 @@ def test_the_latest_used_are_kept(rng: np.random.Generator):
         max_specializations=np.int64(2),  # pyright: ignore
     )
     assert model.max_specializations == 2
-    for n in (1, 2, 1, 3):
-        x = rng.standard_normal(n).astype(np.float32)
-        np.testing.assert_array_equal(model(x, x)[0], x + x)
-    assert sizes(model) == [{"n": 1}, {"n": 3}]
+
+    def call(*sizes: int) -> None:
+        for n in sizes:
+            x = rng.standard_normal(n).astype(np.float32)
+            np.testing.assert_array_equal(model(x, x)[0], x + x)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call(1, 2, 1)
+    with pytest.warns(RuntimeWarning, match="more than 2 combinations .*: give max_spec") as given:
+        call(3, 2, 1)
+    assert len(given) == 1
+    assert sizes(model) == [{"n": 2}, {"n": 1}]
 
 
 def test_what_is_missing_is_said_at_once():
