@@ -19,8 +19,8 @@ llvm.func @glow_pauses(%n: i64) {
   llvm.return
 }
 
-// Writes and returns the number of the processor that runs this thread, and 1.
-llvm.func @glow_note_processor(%line: !llvm.ptr) -> i32 {
+// Writes the number of the processor that runs this thread, and 1.
+llvm.func @glow_note_processor(%line: !llvm.ptr) {
   %single = llvm.mlir.constant(1 : i32) : i32
   %processor_at = llvm.getelementptr %line[56] : (!llvm.ptr) -> !llvm.ptr, i8
   %number = llvm.call @sched_getcpu() : () -> i32
@@ -32,7 +32,7 @@ llvm.func @glow_note_processor(%line: !llvm.ptr) -> i32 {
   %old = llvm.atomicrmw xchg %processor_at, %processor monotonic : !llvm.ptr, i32
   llvm.br ^done
 ^done:
-  llvm.return %processor : i32
+  llvm.return
 }
 
 // Waits until a counter of the thread that has the line `other` has reached a number.
@@ -51,17 +51,11 @@ llvm.func @glow_wait(%team: !llvm.ptr, %line: !llvm.ptr, %other: !llvm.ptr, %cou
   %idle_spins_at = llvm.getelementptr %team[184] : (!llvm.ptr) -> !llvm.ptr, i8
   %idle_spins = llvm.load %idle_spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
   %short_at = llvm.getelementptr %line[48] : (!llvm.ptr) -> !llvm.ptr, i8
-  %processor_at = llvm.getelementptr %other[56] : (!llvm.ptr) -> !llvm.ptr, i8
-  %present = llvm.load %counter atomic acquire {alignment = 4 : i64} : !llvm.ptr -> i32
-  %present_ahead = llvm.sub %present, %wanted : i32
-  %is_there = llvm.icmp "sge" %present_ahead, %none : i32
-  llvm.cond_br %is_there, ^done, ^compare
-^compare:
-  %here = llvm.call @glow_note_processor(%line) : (!llvm.ptr) -> i32
-  %there = llvm.load %processor_at atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %here_at = llvm.getelementptr %line[56] : (!llvm.ptr) -> !llvm.ptr, i8
+  %there_at = llvm.getelementptr %other[56] : (!llvm.ptr) -> !llvm.ptr, i8
+  %here = llvm.load %here_at atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %there = llvm.load %there_at atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
   %is_same = llvm.icmp "eq" %here, %there : i32
-  llvm.cond_br %is_same, ^count, ^hesitate
-^hesitate:
   %short = llvm.load %short_at {alignment = 8 : i64} : !llvm.ptr -> i64
   %is_short = llvm.icmp "ne" %short, %zero : i64
   llvm.cond_br %is_short, ^hurry, ^begin(%spins : i64)
@@ -69,7 +63,8 @@ llvm.func @glow_wait(%team: !llvm.ptr, %line: !llvm.ptr, %other: !llvm.ptr, %cou
   %fewer = llvm.sub %short, %one : i64
   llvm.store %fewer, %short_at {alignment = 8 : i64} : i64, !llvm.ptr
   llvm.br ^begin(%idle_spins : i64)
-^begin(%limit: i64):
+^begin(%most: i64):
+  %limit = llvm.select %is_same, %zero, %most : i1, i64
   llvm.br ^look(%zero : i64)
 ^look(%i: i64):
   %seen = llvm.load %counter atomic acquire {alignment = 4 : i64} : !llvm.ptr -> i32
@@ -82,7 +77,7 @@ llvm.func @glow_wait(%team: !llvm.ptr, %line: !llvm.ptr, %other: !llvm.ptr, %cou
   %more = llvm.icmp "ult" %next, %limit : i64
   llvm.cond_br %more, ^look(%next : i64), ^tired
 ^tired:
-  %is_long = llvm.icmp "ne" %limit, %idle_spins : i64
+  %is_long = llvm.icmp "ugt" %limit, %idle_spins : i64
   llvm.cond_br %is_long, ^in_vain, ^count
 ^in_vain:
   llvm.store %many, %short_at {alignment = 8 : i64} : i64, !llvm.ptr
@@ -102,13 +97,14 @@ llvm.func @glow_wait(%team: !llvm.ptr, %line: !llvm.ptr, %other: !llvm.ptr, %cou
   llvm.br ^look_again
 ^awake:
   %after = llvm.atomicrmw sub %sleepers, %single seq_cst : !llvm.ptr, i32
-  %moved = llvm.call @glow_note_processor(%line) : (!llvm.ptr) -> i32
+  llvm.call @glow_note_processor(%line) : (!llvm.ptr) -> ()
   llvm.br ^done
 ^done:
   llvm.return
 }
 
-llvm.func @glow_count(%team: !llvm.ptr, %counter: !llvm.ptr, %value: i32) {
+// Sets a counter of the thread that has the line, which notes its processor before.
+llvm.func @glow_count(%team: !llvm.ptr, %line: !llvm.ptr, %counter: !llvm.ptr, %value: i32) {
   %zero = llvm.mlir.constant(0) : i64
   %none = llvm.mlir.constant(0 : i32) : i32
   %futex = llvm.mlir.constant(202) : i64
@@ -116,6 +112,7 @@ llvm.func @glow_count(%team: !llvm.ptr, %counter: !llvm.ptr, %value: i32) {
   %everyone = llvm.mlir.constant(2147483647) : i64
   %null = llvm.mlir.zero : !llvm.ptr
   %sleepers = llvm.getelementptr %team[64] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.call @glow_note_processor(%line) : (!llvm.ptr) -> ()
   %before = llvm.atomicrmw xchg %counter, %value seq_cst : !llvm.ptr, i32
   %asleep = llvm.load %sleepers atomic seq_cst {alignment = 4 : i64} : !llvm.ptr -> i32
   %any = llvm.icmp "ne" %asleep, %none : i32
@@ -140,8 +137,8 @@ llvm.func @glow_barrier(%team: !llvm.ptr, %thread: i64) {
   %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
   %before = llvm.load %mine atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
   %number = llvm.add %before, %single : i32
-  %processor = llvm.call @glow_note_processor(%mine) : (!llvm.ptr) -> i32
-  llvm.call @glow_count(%team, %mine, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.call @glow_count(%team, %mine, %mine, %number)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
   llvm.br ^other(%zero : i64)
 ^other(%t: i64):
   %counter = llvm.getelementptr %lines[%t] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
@@ -241,7 +238,8 @@ llvm.func @glow_worker(%line: !llvm.ptr) -> !llvm.ptr {
   llvm.cond_br %ends, ^done, ^work
 ^work:
   llvm.call @glow_work(%team, %thread) : (!llvm.ptr, i64) -> ()
-  llvm.call @glow_count(%team, %done_at, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.call @glow_count(%team, %line, %done_at, %number)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
   %next = llvm.add %number, %single : i32
   llvm.br ^call(%next : i32)
 ^done:
@@ -266,8 +264,8 @@ llvm.func @glow_run(%team: !llvm.ptr, %entry: !llvm.ptr, %weights: !llvm.ptr, %i
   llvm.store %arena, %arena_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
   %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
   %number = llvm.add %before, %single : i32
-  %processor = llvm.call @glow_note_processor(%lines) : (!llvm.ptr) -> i32
-  llvm.call @glow_count(%team, %team, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.call @glow_count(%team, %lines, %team, %number)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
   %spins_at = llvm.getelementptr %team[168] : (!llvm.ptr) -> !llvm.ptr, i8
   %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
   llvm.call @glow_work(%team, %zero) : (!llvm.ptr, i64) -> ()
@@ -288,10 +286,12 @@ llvm.func @glow_run(%team: !llvm.ptr, %entry: !llvm.ptr, %weights: !llvm.ptr, %i
 
 llvm.func @glow_end(%team: !llvm.ptr) {
   %single = llvm.mlir.constant(1 : i32) : i32
+  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
   %end_at = llvm.getelementptr %team[176] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %single, %end_at {alignment = 4 : i64} : i32, !llvm.ptr
   %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
   %number = llvm.add %before, %single : i32
-  llvm.call @glow_count(%team, %team, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.call @glow_count(%team, %lines, %team, %number)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
   llvm.return
 }

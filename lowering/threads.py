@@ -16,8 +16,8 @@ other thread over.
 
 If another program has a processor for long, the system may put two threads of a team on one
 processor. Then what a thread waits for cannot happen while it spins. So each thread notes the
-number of its processor before it reaches a barrier and after it slept, and a thread that waits for
-one that noted the same number sleeps at once.
+number of its processor when it counts and after it slept, and a thread that waits for one that
+noted the same number sleeps at once.
 
 Some work is divided while it runs, so that a thread that is slower, or came later, does less of it.
 All threads draw tickets from one counter. The portions of all pieces of work of a call are numbered

@@ -213,10 +213,12 @@ def test_the_latest_used_are_kept(rng: np.random.Generator):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         call(1, 2, 1)
-    with pytest.warns(RuntimeWarning, match="more than 2 combinations .*: give max_spec") as given:
-        call(3, 2, 1)
-    assert len(given) == 1
-    assert sizes(model) == [{"n": 2}, {"n": 1}]
+    with pytest.warns(RuntimeWarning, match="more than 2 combinations .*: give max_spec"):
+        call(3)
+    assert sizes(model) == [{"n": 1}, {"n": 3}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call(2)
 
 
 def test_what_is_missing_is_said_at_once():

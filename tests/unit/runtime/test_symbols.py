@@ -185,7 +185,8 @@ def test_other_kernels_and_threads(
     assert found <= libraries
     # the check sees calls at all, of kernels and of the threads' meetings
     assert {"exp", "log"} <= found
-    assert ({"syscall", "sched_getcpu"} <= found) == (threads > 1)
+    assert ("syscall" in found) == (threads > 1)
+    assert ("sched_getcpu" in found) == (threads > 1)
 
 
 SMALL = (
