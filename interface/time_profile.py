@@ -9,16 +9,14 @@ all times of all threads.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from .. import perfetto
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _SHORTEST_WAIT = 1e-7
 """Seconds; a shorter gap between instructions in a trace is the reading of the counter."""
@@ -178,6 +176,26 @@ class TimeProfile:
                 yield _slice(thread, "waiting", before, begin, {})
             yield _slice(thread, f"{i.name}: {i.kind}", begin, end, _arguments(i))
             before = end
+
+
+def joined(profiles: Sequence[TimeProfile]) -> TimeProfile:
+    """
+    Returns the profile of programs that run one after the other, from as many runs of each. A call
+    of a program takes time beside its instructions, which is between instructions then.
+    """
+    if len(profiles) == 1:
+        return profiles[0]
+    each = [i for profile in profiles for i in profile.instructions]
+    instructions = tuple(replace(i, number=number) for number, i in enumerate(each))
+    runs = (_joined_run(runs) for runs in zip(*(p.runs for p in profiles), strict=True))
+    return TimeProfile(instructions, tuple(runs), profiles[0].threads)
+
+
+def _joined_run(runs: Sequence[TimedRun]) -> TimedRun:
+    """Returns a run each part of which begins where the one before ends."""
+    begins = np.cumsum([0.0, *(run.seconds for run in runs)])
+    times = [run.times + begin for run, begin in zip(runs, begins[:-1], strict=True)]
+    return TimedRun(float(begins[-1]), np.concatenate(times, axis=1))
 
 
 def _slice(

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import GlowError
 from ..interface.backend import Backend
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from ..interface.time_profile import TimeProfile
     from ..runtime.stages import Stages
+
+ProgramCall: TypeAlias = "tuple[CompiledModel, Sequence[np.ndarray]]"
+"""The model of a single program, and its inputs in their order."""
 
 
 class CompiledModel:
@@ -86,12 +89,19 @@ class CompiledModel:
         `input_feed` has an array for each input by name, as in `__call__`. Raises InputError.
         """
         wanted = None if output_names is None else self._signature.select(output_names)
-        found = self.computed(self._signature.arrays(input_feed))
-        outputs = self._signature.results(found)
-        return list(outputs) if wanted is None else [outputs[i] for i in wanted]
+        outputs = self.answer(self._signature.arrays(input_feed))
+        return outputs if wanted is None else [outputs[i] for i in wanted]
+
+    def arrays(self, input_feed: Mapping[str, object]) -> list[np.ndarray]:
+        """Returns inputs as `answer` takes them. Raises InputError."""
+        return self._signature.arrays(input_feed)
+
+    def answer(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns all outputs for inputs in their order, as `arrays` returns them."""
+        return list(self._signature.results(self.computed(inputs)))
 
     def computed(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Returns all outputs for inputs in their order, as `Signature.arrays` returns them."""
+        """Does the work of `answer`, and returns outputs in the dtypes of the program."""
         return self._outputs.used(self._program.run(self._given(inputs)))
 
     def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
@@ -188,6 +198,14 @@ class CompiledModel:
         """
         inputs = self._signature.arrays(self._signature.bind(args, kwargs))
         return self.backend.profile(self._program, self.stages, self._given(inputs), repeat)
+
+    def program_calls(self, inputs: Sequence[np.ndarray]) -> list[ProgramCall]:
+        """
+        Returns the calls of single programs that a call with these inputs consists of, in their
+        order; a program is a model, too. Programs that need results of others are found by
+        running these.
+        """
+        return [(self, inputs)]
 
     def get_inputs(self) -> list[TensorInfo]:
         """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..interface.signature import Signature, TensorInfo
 from .compiled_model import CompiledModel
-from .several_programs import ProgramsInTurn
+from .several_programs import ProgramsInTurn, Run
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,10 +26,13 @@ class _Parts:
         self._results = [info.name for info in rest.get_outputs()]
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return self.run_with(CompiledModel.answer, inputs)
+
+    def run_with(self, run: Run, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         values = dict(zip(self._inputs, inputs, strict=True))
-        values |= zip(self._found, self._first.computed(inputs), strict=True)
-        given = {name: values[name] for name in self._needed}
-        values |= zip(self._results, self._rest.run(None, given), strict=True)
+        values |= zip(self._found, run(self._first, inputs), strict=True)
+        given = self._rest.arrays({name: values[name] for name in self._needed})
+        values |= zip(self._results, run(self._rest, given), strict=True)
         return [values[name] for name in self._outputs]
 
 

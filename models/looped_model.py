@@ -12,7 +12,7 @@ from ..interface.backend import Backend
 from ..interface.signature import Signature
 from .compiled_model import CompiledModel
 from .programs_by_form import ProgramsByForm
-from .several_programs import ProgramsInTurn
+from .several_programs import ProgramsInTurn, Run
 
 STEP_PROGRAMS = 256
 """
@@ -99,14 +99,17 @@ class _Programs:
         )
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return self.run_with(CompiledModel.answer, inputs)
+
+    def run_with(self, run: Run, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         values = {**self._loop.known, **dict(zip(self._inputs, inputs, strict=True))}
-        found = self._run_loop(values)
+        found = self._run_loop(run, values)
         values |= zip(self._loop.results, found, strict=True)
         if any(name not in values for name in self._outputs):
-            values |= self._run_rest(values)
+            values |= self._run_rest(run, values)
         return [values[name] for name in self._outputs]
 
-    def _run_loop(self, values: Arrays) -> list[np.ndarray]:
+    def _run_loop(self, run: Run, values: Arrays) -> list[np.ndarray]:
         """Returns the last states, and the stacked rows behind them."""
         loop = self._loop
         trips = int(values[loop.trips].reshape(())) if loop.trips else None
@@ -118,7 +121,8 @@ class _Programs:
             if len(rows) == loop.limit:
                 raise LimitError(f"{loop.label}: not at its end after {loop.limit} steps")
             given = self._given(len(rows), states, captured)
-            again, *results = self.steps.for_inputs(given, given).run(None, given)
+            step = self.steps.for_inputs(given, given)
+            again, *results = run(step, step.arrays(given))
             going = bool(again.reshape(()))
             states = results[: len(states)]
             rows.append(results[len(states) :])
@@ -143,13 +147,13 @@ class _Programs:
         infos = self.steps.for_inputs(given, given).get_outputs()[1 + len(states) :]
         return [np.empty((0, *info.shape), info.dtype) for info in infos]
 
-    def _run_rest(self, values: Arrays) -> dict[str, np.ndarray]:
+    def _run_rest(self, run: Run, values: Arrays) -> dict[str, np.ndarray]:
         """Returns the results of what follows the loop."""
         model = self.rests.for_inputs(values, values)
         infos = model.get_inputs()
-        given = {info.name: values[info.name] for info in infos}
+        given = model.arrays({info.name: values[info.name] for info in infos})
         names = [info.name for info in model.get_outputs()]
-        return dict(zip(names, model.run(None, given), strict=True))
+        return dict(zip(names, run(model, given), strict=True))
 
 
 class LoopedModel(ProgramsInTurn):

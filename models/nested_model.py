@@ -10,7 +10,7 @@ from ..errors import GlowError, InputError
 from ..interface.backend import Backend
 from ..interface.destinations import Outputs
 from ..interface.signature import Signature, TensorInfo
-from .compiled_model import CompiledModel
+from .compiled_model import CompiledModel, ProgramCall
 from .programs_by_form import ProgramsByForm, Value
 from .specialization import SpecializedModel
 
@@ -54,13 +54,26 @@ class NestedModel(SpecializedModel):
         values may be None or missing.
         """
         wanted = self._signature.select(output_names)
-        values = self._values(input_feed)
-        parts = self._parts(values)
-        model = self._programs.for_inputs(values, parts)
+        model, parts = self._for_values(self._values(input_feed))
         names = [info.name for info in model.get_outputs()]
         found = dict(zip(names, model.run(None, parts), strict=True))
         results = [self._joined(info, found) for info in self._signature.outputs]
         return [results[i] for i in wanted]  # pyright: ignore[reportReturnType]
+
+    def _for_values(
+        self, values: Mapping[str, Value]
+    ) -> tuple[CompiledModel, dict[str, np.ndarray]]:
+        """Returns the model for values of all inputs, and its inputs."""
+        parts = self._parts(values)
+        return self._programs.for_inputs(values, parts), parts
+
+    def program_calls(self, inputs: Sequence[Value]) -> list[ProgramCall]:
+        names = [info.name for info in self._signature.inputs]
+        model, parts = self._for_values(dict(zip(names, inputs, strict=True)))
+        return model.program_calls(model.arrays(parts))
+
+    def arrays(self, input_feed: Mapping[str, object]) -> list[Value]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return list(self._values(input_feed).values())
 
     def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
         """Raises GlowError: lists of arrays have no memory that a caller could own."""

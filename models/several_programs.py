@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Protocol, TypeAlias
 
 from ..errors import GlowError
 from ..interface.backend import Backend
 from ..interface.memory_plan import MemoryPlan
 from ..interface.program import Program
 from ..interface.signature import Signature
-from .compiled_model import CompiledModel
+from .compiled_model import CompiledModel, ProgramCall
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..interface.time_profile import TimeProfile
     from ..runtime.stages import Stages
+
+Run: TypeAlias = Callable[[CompiledModel, "Sequence[np.ndarray]"], "list[np.ndarray]"]
+"""Returns the answer of a model."""
 
 
 class SeveralPrograms(CompiledModel, abc.ABC):
@@ -43,6 +48,16 @@ class SeveralPrograms(CompiledModel, abc.ABC):
         another number of programs.
         """
 
+    def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
+        # only a profile needs what joins several
+        from ..interface.time_profile import joined
+
+        calls = self.program_calls(self.arrays(self._signature.bind(args, kwargs)))
+        return joined([model.profile(*inputs, repeat=repeat) for model, inputs in calls])
+
+    @abc.abstractmethod
+    def program_calls(self, inputs: Sequence[np.ndarray]) -> list[ProgramCall]: ...
+
     @property
     def stages(self) -> Stages:
         return self._only("stages").stages
@@ -63,11 +78,29 @@ class SeveralPrograms(CompiledModel, abc.ABC):
         return self._only("dump_stages(...)").dump_stages(directory)
 
 
+class TurnsProgram(Program, Protocol):
+    """Programs that run one after the other as one."""
+
+    def run_with(self, run: Run, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns the results of a call in which `run` runs each program."""
+        ...
+
+
 class ProgramsInTurn(SeveralPrograms):
     """A network whose parts are programs that run one after the other."""
 
     PLACES: ClassVar[tuple[str, ...]]
     """Expressions for the programs, whose facts are those of the parts."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        program: TurnsProgram,
+        signature: Signature,
+        sizes: Mapping[str, int],
+    ):
+        self._turns = program
+        super().__init__(backend, program, signature, sizes)
 
     def _only(self, what: str) -> NoReturn:
         places = " or ".join(f"{place}.{what}" for place in self.PLACES)
@@ -76,8 +109,15 @@ class ProgramsInTurn(SeveralPrograms):
             f"{places}"
         )
 
-    def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
-        self._only("profile(...)")
+    def program_calls(self, inputs: Sequence[np.ndarray]) -> list[ProgramCall]:
+        found: list[ProgramCall] = []
+
+        def run(model: CompiledModel, given: Sequence[np.ndarray]) -> list[np.ndarray]:
+            found.extend(model.program_calls(given))
+            return model.answer(given)
+
+        self._turns.run_with(run, inputs)
+        return found
 
     @property
     def from_cache(self) -> bool:

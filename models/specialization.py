@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -23,11 +23,8 @@ from ..interface.destinations import Outputs
 from ..interface.signature import Signature, TensorInfo
 from ..interface.symbols import Binding, SizeRange, checked_sizes, listed_sizes
 from ..runtime.buckets import BucketSizes, Padding, checked_buckets, expect_same
-from .compiled_model import CompiledModel
+from .compiled_model import CompiledModel, ProgramCall
 from .several_programs import SeveralPrograms
-
-if TYPE_CHECKING:
-    from ..interface.time_profile import TimeProfile
 
 _REMEMBERED = 256
 """The shapes of calls about which facts are kept."""
@@ -370,11 +367,13 @@ class SymbolicModel(SpecializedModel):
     def symbols(self) -> dict[str, int | None]:
         return {**self._fixed, **dict.fromkeys(self._binding.symbols)}
 
-    def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
-        arrays = self._signature.arrays(self._signature.bind(args, kwargs))
-        model = self.for_inputs(arrays)
-        given = self._program_inputs(self._bound_sizes(arrays), arrays)
-        return model.profile(*given, repeat=repeat)
+    def program_calls(self, inputs: Sequence[np.ndarray]) -> list[ProgramCall]:
+        sizes = self._bound_sizes(inputs)
+        wide = self._bucketed(sizes)
+        if wide != sizes:
+            inputs = self._padding(sizes, wide).padded(inputs)
+        model = self._specialized(wide, inputs)
+        return model.program_calls(self._program_inputs(wide, inputs))
 
     def _only(self, what: str) -> CompiledModel:
         """Returns the specialization, if there is one alone. Raises GlowError otherwise."""

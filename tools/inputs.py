@@ -130,6 +130,11 @@ def load_inputs(
             arrays[name] = array
             origins[name] = origin
     for info in infos:
+        if info.is_sequence:
+            raise InputError(
+                f"input {info.name!r} is a sequence, and files have tensors: use glow.compile and "
+                "call the model with a list of arrays"
+            )
         if info.name not in arrays:
             arrays[info.name] = random_array(info, rng)
             origins[info.name] = "random"

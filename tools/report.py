@@ -167,19 +167,20 @@ def size(value: int) -> str:
     return f"{value} B"
 
 
-def memory_table(plan: MemoryPlan | None, peak: int) -> DataTable:
+def memory_table(plans: Sequence[MemoryPlan], peak: int) -> DataTable:
     """
-    Activations against the least that this order of instructions needs, weights, and the peak of
-    the process.
+    Activations of all programs against the least that their orders of instructions need, weights,
+    and the peak of the process.
     """
     table = DataTable("memory").texts("segment").numbers("size")
-    if plan is not None:
-        table.add_row("weights", size(plan.weight_bytes))
-        table.add_row("activations", size(plan.arena_bytes))
-        above = f" (+{plan.arena_bytes / plan.lower_bound - 1:.1%})" if plan.lower_bound else ""
-        table.add_row("lower bound of activations", f"{size(plan.lower_bound)}{above}")
-        if plan.kept_peak:
-            table.add_row("if nothing were computed again", size(plan.kept_peak))
+    if plans:
+        arena, least = sum(p.arena_bytes for p in plans), sum(p.lower_bound for p in plans)
+        table.add_row("weights", size(sum(p.weight_bytes for p in plans)))
+        table.add_row("activations", size(arena))
+        above = f" (+{arena / least - 1:.1%})" if least else ""
+        table.add_row("lower bound of activations", f"{size(least)}{above}")
+        if kept := sum(p.kept_peak for p in plans):
+            table.add_row("if nothing were computed again", size(kept))
     table.add_row("peak of the process, resident", size(peak))
     return table
 

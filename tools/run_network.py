@@ -31,6 +31,7 @@ from .report import (
     top_table,
 )
 from .run_checks import ONNXRUNTIME, check_model, check_options
+from .run_programs import compile_times, dump_stages, programs_of
 from .sizes import specialized
 
 if TYPE_CHECKING:
@@ -170,18 +171,20 @@ def run(args: argparse.Namespace, console: Console) -> int:
     labels = _labels(args.labels)
     model = _compiled(args)
     check_model(args, model)
-    times = model.times
-    if args.dump_stages is not None:
-        written = model.dump_stages(args.dump_stages)
-        console.print(f"{counted(len(written), 'file')} written to {args.dump_stages}")
     infos = model.get_inputs()
     feed, origins = _inputs(args, model)
+    programs = programs_of(model, feed)
+    times, cached = compile_times(programs), all(made.from_cache for made in programs)
+    if args.dump_stages is not None:
+        written = dump_stages(programs, Path(args.dump_stages))
+        console.print(f"{counted(len(written), 'file')} written to {args.dump_stages}")
     outputs, first, runs = _timed_runs(model, feed, args.repeat)
     if infos:
         console.print(input_table(infos, origins))
     classified = _show_outputs(args, outputs, labels, console)
-    console.print(time_table(times, first, runs, cached=model.from_cache))
-    console.print(memory_table(model.memory, model.peak_memory))
+    console.print(time_table(times, first, runs, cached))
+    plans = [made.memory for made in programs if made.memory is not None]
+    console.print(memory_table(plans, model.peak_memory))
     time_profiles.show(args, model, feed, console)
     if args.output is not None:
         save_arrays(args.output, outputs)

@@ -22,7 +22,7 @@ from ..quantization.choices_file import load_choices
 from ..runtime.environment import cache_directory
 from ..runtime.private_files import make_private_directory
 from ..runtime.used_schedules import NONE
-from ..tuning.jobs import jobs_of
+from ..tuning.jobs import jobs_of, joined
 from ..tuning.schedules_file import present_schedules, update_schedules
 from ..tuning.search import Search
 from ..wording import counted
@@ -179,9 +179,12 @@ def _random_feed(model: CompiledModel) -> dict[str, np.ndarray]:
 def _jobs(args: argparse.Namespace, target: Target) -> list[Job]:
     """Returns the kernels of the network, those first that take most time in a run."""
     model = _compiled(args, NONE, timed=True)
-    profile = model.profile(**_random_feed(model), repeat=_PROFILED_RUNS)
-    times = [each.seconds for each in profile.instructions]
-    return jobs_of(model.stages["nests"], target.describe(), times)
+    found: list[Job] = []
+    for program, inputs in model.program_calls(model.arrays(_random_feed(model))):
+        profile = program.profile(*inputs, repeat=_PROFILED_RUNS)
+        times = [each.seconds for each in profile.instructions]
+        found += jobs_of(program.stages["nests"], target.describe(), times)
+    return joined(found)
 
 
 def _print_results(

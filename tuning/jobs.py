@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -67,7 +67,17 @@ def jobs_of(
             )
             share = sum(taken for _, taken in users)
             found.append(Job(kernel_key(op), op.clone(), weights, len(users), share, chosen))
-    return sorted(found, key=lambda job: -job.share)
+    return joined(found)
+
+
+def joined(jobs: Iterable[Job]) -> list[Job]:
+    """Returns the jobs with those of one kernel as one, those first that take most time."""
+    found: dict[str, Job] = {}
+    for job in jobs:
+        if (same := found.get(job.key)) is not None:
+            job = replace(same, calls=same.calls + job.calls, share=same.share + job.share)
+        found[job.key] = job
+    return sorted(found.values(), key=lambda job: -job.share)
 
 
 @dataclass(frozen=True)
