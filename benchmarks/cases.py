@@ -12,10 +12,15 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
+from glow.interface.signature import TensorInfo
+from glow.loading import load_model
+from glow.runtime.signature import signature_of
+from glow.tools.inputs import random_array
 from glow.tools.output_file import save_arrays
 from onnx import GraphProto, ModelProto, ValueInfoProto, numpy_helper
 
@@ -99,18 +104,26 @@ def model_file(name: str, folder: Path, batch: int) -> Path:
 
 def random_feed(path: Path, seed: int) -> dict[str, np.ndarray]:
     """Returns random inputs of an ONNX model; dimensions without a size are 1."""
-    model = onnx.load(path, load_external_data=False)
     rng = np.random.default_rng(seed)
-    feed: dict[str, np.ndarray] = {}
-    for value in _inputs(model.graph):
+    return {info.name: random_array(info, rng) for info in _input_infos(path)}
+
+
+def _input_infos(path: Path) -> Sequence[TensorInfo]:
+    """Returns the inputs of an ONNX model, with the ranges of those that are indices."""
+    found: list[TensorInfo] = []
+    symbols: dict[str, int] = {}
+    for value in _inputs(onnx.load(path, load_external_data=False).graph):
         kind = value.type.tensor_type
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        for i, d in enumerate(kind.shape.dim):
+            if not d.dim_value:
+                symbols[d.dim_param or f"{value.name}_dim{i}"] = 1
         shape = [d.dim_value or 1 for d in kind.shape.dim]
-        if dtype.kind in "iu":
-            feed[value.name] = rng.integers(0, 10, shape).astype(dtype)
-        else:
-            feed[value.name] = rng.standard_normal(shape).astype(dtype)
-    return feed
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        found.append(TensorInfo(value.name, shape, dtype))
+    if all(info.dtype.kind == "f" for info in found):
+        return found
+    # how large indices may be follows from the network
+    return signature_of(load_model(path, symbols=symbols)).inputs
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from ..interface.signature import TensorInfo
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
+
+_MOST = 9
+"""The largest random integer that is no byte."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +52,34 @@ def parse_numbers(text: str) -> tuple[float, ...]:
 
 
 def random_array(info: TensorInfo, rng: np.random.Generator) -> np.ndarray:
-    """Returns normal floats, bytes of the whole range, or other integers from 0 to 9."""
+    """
+    Returns normal floats, indices that are in their ranges, bytes of the whole range, or other
+    integers from 0 to 9.
+    """
     if info.dtype.kind == "b":
         return rng.integers(0, 2, info.shape).astype(bool)
+    if info.ranges:
+        return _random_indices(info, rng)
     if info.dtype.kind in "iu":
-        low, high = (0, 9) if info.dtype.itemsize > 1 else _range(info.dtype)
+        low, high = (0, _MOST) if info.dtype.itemsize > 1 else _range(info.dtype)
         return rng.integers(low, high, info.shape, endpoint=True).astype(info.dtype)
     return rng.standard_normal(info.shape).astype(info.dtype)
+
+
+def _random_indices(info: TensorInfo, rng: np.random.Generator) -> np.ndarray:
+    """Returns indices that suit the operators which take them; small ones if these suit."""
+    low = reduce(np.maximum, (np.array(each.low) for each in info.ranges))
+    high = reduce(np.minimum, (np.array(each.high) for each in info.ranges))
+    # negative indices count from the end
+    low = np.where(high < 0, low, np.maximum(low, 0))
+    few = np.maximum(low, np.minimum(high, _MOST))
+    found = rng.integers(low, few, info.shape, endpoint=True)
+    for each in info.ranges:
+        if each.total is not None and found.size:
+            found = rng.multinomial(each.total, np.full(info.shape, 1 / found.size))
+        if each.ascending:
+            found = np.sort(found)
+    return found.astype(info.dtype)
 
 
 def _range(dtype: np.dtype) -> tuple[int, int]:

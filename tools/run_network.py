@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from ..interface.signature import TensorInfo
     from ..models.compiled_model import CompiledModel
 
 
@@ -55,30 +58,36 @@ def _timed_runs(
     1.
     """
     runs: list[float] = []
-    outputs: list[np.ndarray] = []
+    outputs: Sequence[object] = []
     for _ in range(1 + repeat * (repeat > 1)):
         start = time.perf_counter()
         outputs = model.run(None, feed)
         runs.append(time.perf_counter() - start)
-    names = [info.name for info in model.get_outputs()]
-    return dict(zip(names, outputs, strict=True)), runs[0], runs[1:]
+    return _named(model, outputs), runs[0], runs[1:]
 
 
-def _onnxruntime(path: str, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
+def _named(model: CompiledModel, outputs: Sequence[object]) -> dict[str, np.ndarray]:
+    """Returns outputs by name, elements of sequences as `name[index]`, without those not there."""
+    found: dict[str, np.ndarray] = {}
+    for info, value in zip(model.get_outputs(), outputs, strict=True):
+        if isinstance(value, list):
+            found |= {f"{info.name}[{i}]": np.asarray(part) for i, part in enumerate(value)}
+        elif value is not None:
+            found[info.name] = np.asarray(value)
+    return found
+
+
+def _onnxruntime(path: str, feed: dict[str, np.ndarray]) -> Sequence[object]:
     try:
         # only for comparisons: it is an extra of the package
         import onnxruntime
     except ImportError:
         raise GlowError("onnxruntime is not installed: pip install glow-compiler[bench]") from None
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    return [_array(output) for output in session.run(None, feed)]
+    return session.run(None, feed)
 
 
-def _array(value: object) -> np.ndarray:
-    return np.asarray(value)
-
-
-def _reference(args: argparse.Namespace, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
+def _reference(args: argparse.Namespace, feed: dict[str, np.ndarray]) -> Sequence[object]:
     if args.compare == ONNXRUNTIME:
         return _onnxruntime(args.model, feed)
     model = glow_compile(args.model, backend=args.compare, symbols=dict(args.define_symbol))
@@ -87,16 +96,16 @@ def _reference(args: argparse.Namespace, feed: dict[str, np.ndarray]) -> list[np
 
 def _compare(
     args: argparse.Namespace,
+    model: CompiledModel,
     feed: dict[str, np.ndarray],
     outputs: dict[str, np.ndarray],
     console: Console,
 ) -> bool:
     """Prints the differences; True if all are within the tolerance."""
-    expected = _reference(args, feed)
-    differences = {
-        name: difference(found, want)
-        for (name, found), want in zip(outputs.items(), expected, strict=True)
-    }
+    expected = _named(model, _reference(args, feed))
+    if missing := outputs.keys() ^ expected.keys():
+        raise GlowError(f"--compare {args.compare}: only one of both computes {min(missing)}")
+    differences = {name: difference(found, expected[name]) for name, found in outputs.items()}
     limit = args.tolerance
     if limit is None:
         half = any(a.dtype.itemsize == 2 and a.dtype.kind in "fV" for a in outputs.values())
@@ -116,8 +125,8 @@ def _precision_errors(
         max_elements=args.max_elements,
         **cpu_options(args, "threads", "pin", "precision"),
     )
-    pairs = zip(outputs.items(), exact.run(None, feed), strict=True)
-    return error_table({name: (found, want) for (name, found), want in pairs})
+    expected = _named(exact, exact.run(None, feed))
+    return error_table({name: (found, expected[name]) for name, found in outputs.items()})
 
 
 def _inputs(
@@ -130,6 +139,21 @@ def _inputs(
         return feed, {info.name: f"{args.data}, first batch" for info in infos}
     rng = np.random.default_rng(args.seed)
     return load_inputs(args.input, infos, preprocessing_of(args), rng)
+
+
+@contextmanager
+def _random_inputs_noted(infos: Sequence[TensorInfo], origins: Mapping[str, str]) -> Iterator[None]:
+    """Says on stderr which integers are random if the network fails, which may be their fault."""
+    try:
+        yield
+    except GlowError:
+        drawn = [i.name for i in infos if i.dtype.kind in "iu" and origins[i.name] == "random"]
+        if drawn:
+            print(
+                f"glow-run: note: no --input gives {', '.join(drawn)}: random integers",
+                file=sys.stderr,
+            )
+        raise
 
 
 def _compiled(args: argparse.Namespace) -> CompiledModel:
@@ -173,12 +197,14 @@ def run(args: argparse.Namespace, console: Console) -> int:
     check_model(args, model)
     infos = model.get_inputs()
     feed, origins = _inputs(args, model)
-    programs = programs_of(model, feed)
+    with _random_inputs_noted(infos, origins):
+        programs = programs_of(model, feed)
     times, cached = compile_times(programs), all(made.from_cache for made in programs)
     if args.dump_stages is not None:
         written = dump_stages(programs, Path(args.dump_stages))
         console.print(f"{counted(len(written), 'file')} written to {args.dump_stages}")
-    outputs, first, runs = _timed_runs(model, feed, args.repeat)
+    with _random_inputs_noted(infos, origins):
+        outputs, first, runs = _timed_runs(model, feed, args.repeat)
     if infos:
         console.print(input_table(infos, origins))
     classified = _show_outputs(args, outputs, labels, console)
@@ -203,5 +229,5 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
         compare_with_float(args, model, pipeline, batches, random, console)
     elif args.compare is not None:
-        return 0 if _compare(args, feed, outputs, console) else 1
+        return 0 if _compare(args, model, feed, outputs, console) else 1
     return 0

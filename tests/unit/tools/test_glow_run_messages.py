@@ -8,6 +8,7 @@ from pathlib import Path
 
 import glow
 import numpy as np
+import onnx
 import pytest
 from glow.tools.glow_run import main
 from glow.tools.output_file import save_arrays
@@ -138,3 +139,35 @@ def test_output_on_a_full_device(
     monkeypatch.setattr("glow.tools.run_network.save_arrays", full)
     assert main([MODEL, "--output", "y.npz"]) == 1
     assert capsys.readouterr().err == "glow-run: error: No space left on device\n"
+
+
+def onnx_file(text: str, folder: Path, **constants: np.ndarray) -> str:
+    model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18]> {text}')
+    for name, array in constants.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    return str(path)
+
+
+def test_outputs_that_are_sequences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "g (float[5,3] x) => (seq(float[n,3]) y) { y = SplitToSequence<axis=0>(x, two) }"
+    path, found = onnx_file(text, tmp_path, two=np.array(2)), tmp_path / "found.npz"
+    assert main([path, "--compare", "onnxruntime", "--output", str(found)]) == 0
+    assert "y[2]" in capsys.readouterr().out
+    with np.load(found) as arrays:
+        assert [a.shape for a in arrays.values()] == [(2, 3), (2, 3), (1, 3)]
+
+
+def test_random_integers_that_do_not_fit_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = onnx_file("g (float[4,3] x, int64[1] k) => (float[n] y) { y = Squeeze(x, k) }", tmp_path)
+    assert main([path]) == 1
+    note, error = capsys.readouterr().err.splitlines()
+    assert note == "glow-run: note: no --input gives k: random integers"
+    assert "Squeeze with output 'y': expected" in error
+    np.save(tmp_path / "k.npy", np.array([9]))
+    assert main([path, "--input", f"k={tmp_path / 'k.npy'}"]) == 1
+    (error,) = capsys.readouterr().err.splitlines()
+    assert "Squeeze with output 'y': expected an axis in -2 to 1, found 9" in error

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from glow.errors import InputError
+from glow.interface.index_range import IndexRange
 from glow.interface.signature import TensorInfo
 from glow.tools.inputs import Preprocessing, load_image, load_inputs, parse_numbers, random_array
 from PIL import Image
@@ -152,6 +154,48 @@ def test_random_arrays(dtype: str, rng: np.random.Generator) -> None:
     assert len(np.unique(found)) > 1
     if dtype == "int64":
         assert found.min() >= 0, "small numbers, which may be indices"
+
+
+@pytest.mark.parametrize(
+    ("ranges", "low", "high"),
+    [
+        ([IndexRange((-2,), (1,), "Gather")], 0, 1),
+        ([IndexRange((-50_000,), (49_999,), "Gather")], 0, 9),
+        ([IndexRange((0,), (7,), "a"), IndexRange((-4,), (3,), "b")], 0, 3),
+        ([IndexRange((20,), (30,), "a")], 20, 20),
+        ([IndexRange((-3,), (-2,), "a")], -3, -2),
+    ],
+)
+def test_random_indices_are_in_their_ranges(
+    ranges: list[IndexRange], low: int, high: int, rng: np.random.Generator
+) -> None:
+    found = random_array(replace(info(50, 40, dtype="int64"), ranges=tuple(ranges)), rng)
+    assert found.dtype == np.int64
+    assert (found.min(), found.max()) == (low, high)
+    for each in ranges:
+        each.expect(found, "x")
+
+
+def test_random_indices_of_several_dimensions(rng: np.random.Generator) -> None:
+    each = IndexRange((-3, -1), (2, 0), "GatherND")
+    found = random_array(replace(info(70, 2, dtype="int32"), ranges=(each,)), rng)
+    assert found.max(axis=0).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("count", [0, 1, 13])
+def test_random_lengths_and_offsets(count: int, rng: np.random.Generator) -> None:
+    total = 29 if count else 0
+    lengths = IndexRange((0,), (total,), "SparseLengthsSum", total=total)
+    offsets = IndexRange((0,), (8,), "EmbeddingBag", ascending=True)
+    for each in (lengths, offsets):
+        found = random_array(replace(info(count, dtype="int64"), ranges=(each,)), rng)
+        assert found.shape == (count,)
+        each.expect(found, "x")
+
+
+def test_sequences_are_no_files(rng: np.random.Generator) -> None:
+    with pytest.raises(InputError, match="input 'x' is a sequence, and files have tensors"):
+        load_inputs([], [replace(info(2), is_sequence=True)], Preprocessing(), rng)
 
 
 def test_numbers() -> None:
