@@ -85,4 +85,7 @@ def _lies_within(array: np.ndarray, low: int, high: int) -> bool:
     if array.size <= _FEW and array.ndim == 1:
         numbers = array.tolist()
         return low <= min(numbers) and max(numbers) <= high
+    # negative numbers are large ones without a sign; most indices are none, and one pass suffices
+    if low <= 0 and np.maximum.reduce(array.view(f"u{array.itemsize}"), None) <= high:
+        return True
     return bool(low <= np.minimum.reduce(array, None) and np.maximum.reduce(array, None) <= high)
