@@ -25,7 +25,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.identity_cache import cached_by_identity
-from .control import make_call
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
 from .types import convert_type, dense_attr, element_of, failure, int_attr
@@ -110,7 +109,7 @@ def _linear(op: Operation, fn: FunctionConverter) -> Linear | None:
         return combine([(lhs, 1), (rhs, _SIGNS[kind])])
     if lhs.terms and rhs.terms:
         return None
-    return rhs.scaled(lhs.constant) if rhs.terms else lhs.scaled(rhs.constant)
+    return combine([(rhs, lhs.constant) if rhs.terms else (lhs, rhs.constant)])
 
 
 _FLOAT: dict[type[Operation], type[Operation]] = {
@@ -127,6 +126,7 @@ _FLOAT: dict[type[Operation], type[Operation]] = {
     math.CosOp: llvm.FCosOp,
     math.ExpOp: llvm.FExpOp,
     math.FloorOp: llvm.FFloorOp,
+    math.FmaOp: llvm.FMAOp,
     math.LogOp: llvm.FLogOp,
     math.PowFOp: llvm.FPowOp,
     # programs run in the default rounding mode, to even; where the machine has no instruction for
@@ -135,6 +135,7 @@ _FLOAT: dict[type[Operation], type[Operation]] = {
     math.SinOp: llvm.FSinOp,
     math.SqrtOp: llvm.FSqrtOp,
     math.TanhOp: lx.TanhOp,
+    vector.FMAOp: llvm.FMAOp,
 }
 _FUSABLE = {llvm.FAddOp, llvm.FSubOp, llvm.FMulOp}
 
@@ -184,12 +185,6 @@ def convert_bitcast(op: Operation, fn: FunctionConverter) -> None:
     fn.define(op.results[0], value)
 
 
-@converts(math.FmaOp, vector.FMAOp)
-def convert_fma(op: Operation, fn: FunctionConverter) -> None:
-    operands, flags = _wide(op, fn), fastmath(op.properties.get("fastmath"))
-    fn.define(op.results[0], fn.emit(llvm.FMAOp, operands, operands[0].type, flags))
-
-
 @converts(math.ErfOp)
 def convert_erf(op: math.ErfOp, fn: FunctionConverter) -> None:
     """Emits one call of the C library for each lane."""
@@ -213,6 +208,4 @@ def _call_lanes(fn: FunctionConverter, name: str, value: SSAValue) -> SSAValue:
 
 def _call(fn: FunctionConverter, name: str, value: SSAValue) -> SSAValue:
     fn.libraries[name] = llvm.LLVMFunctionType([value.type], value.type)
-    call = make_call(SymbolRefAttr(name), [value], [value.type])
-    fn.add(call)
-    return call.results[0]
+    return fn.call(SymbolRefAttr(name), [value], [value.type])[0]

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func, llvm, scf
-from xdsl.dialects.builtin import MemRefType, SymbolRefAttr
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, SSAValue
 
-from ...glow_dialects.creation import create
 from ...glow_dialects.elements import offset_of
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
@@ -68,31 +67,16 @@ def convert_call(op: func.CallOp, fn: FunctionConverter) -> None:
     ]
     if len(op.results) > 1:
         raise failure(op, f"expected at most one result, found {len(op.results)}")
-    call = make_call(op.callee, arguments, [convert_type(r.type) for r in op.results])
     fn.callees.add(op.callee.string_value())
-    fn.add(call)
-    fn.define_all(op.results, call.results)
+    results = fn.call(op.callee, arguments, [convert_type(r.type) for r in op.results])
+    fn.define_all(op.results, results)
 
 
 @converts(llvm.CallIntrinsicOp)
 def convert_call_intrinsic(op: llvm.CallIntrinsicOp, fn: FunctionConverter) -> None:
     """Converts the call of an LLVM intrinsic by its name, on numbers, which earlier passes emit."""
     types = [convert_type(r.type) for r in op.results]
-    call = llvm.CallIntrinsicOp(op.intrin, fn.values(op.args), types)
-    fn.add(call)
-    fn.define_all(op.results, call.results)
-
-
-def make_call(
-    callee: SymbolRefAttr, arguments: Sequence[SSAValue], results: Sequence[Attribute]
-) -> llvm.CallOp:
-    """Returns a call of a function of the module."""
-    properties = {
-        "callee": callee,
-        "op_bundle_sizes": index_array(),
-        "operandSegmentSizes": index_array(len(arguments), 0),
-    }
-    return create(llvm.CallOp, arguments, results, properties)
+    fn.define_all(op.results, fn.call(op.intrin, fn.values(op.args), types))
 
 
 def _pointer_argument(memref: SSAValue, fn: FunctionConverter) -> SSAValue:

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Block, Region
 from xdsl.passes import ModulePass
 
 from ...glow_dialects.glow.machine import MACHINE
@@ -34,7 +34,6 @@ from ...passes.visited_operation import each
 from ..target import ALWAYS_INLINE
 from ..threads import BARRIER
 from . import arithmetic, control, conversions, lookups, memory, products, vectors
-from .control import make_call
 from .function import Buffer, FunctionConverter
 from .types import PTR, VOID, convert_type, failure, i8, i64, int_attr
 
@@ -73,12 +72,12 @@ class ConvertToLLVMPass(ModulePass):
 def convert_module(module: ModuleOp, *, contract: bool = True) -> None:
     """Converts the functions of a module in place and adds the entry function."""
     libraries: dict[str, llvm.LLVMFunctionType] = {}
-    converted: list[Operation] = []
+    converted: list[llvm.FuncOp] = []
     for op in each(module.body.block.ops):
         if not isinstance(op, func.FuncOp):
             raise failure(op, "expected only functions in the module")
         converted.append(convert_function(op, libraries, contract=contract))
-    names = {op.sym_name.data: op for op in converted if isinstance(op, llvm.FuncOp)}
+    names = {op.sym_name.data: op for op in converted}
     for name, t in libraries.items():
         if name not in names:
             converted.append(make_function(name, t, Region()))
@@ -150,10 +149,10 @@ def make_function(
     argument_attributes: Sequence[DictionaryAttr] = (),
 ) -> llvm.FuncOp:
     """Returns a function that other modules can link to."""
-    properties: Mapping[str, Attribute | None] = {}
+    properties: dict[str, Attribute | None] = {}
     if any(a.data for a in argument_attributes):
-        properties = {"arg_attrs": ArrayAttr(argument_attributes)}
-    return llvm.FuncOp(name, function_type, _EXTERNAL, body=body, other_props=dict(properties))
+        properties["arg_attrs"] = ArrayAttr(argument_attributes)
+    return llvm.FuncOp(name, function_type, _EXTERNAL, body=body, other_props=properties)
 
 
 def _is_program(main: llvm.FuncOp) -> bool:
@@ -164,8 +163,7 @@ def _is_program(main: llvm.FuncOp) -> bool:
 
 
 def _is_shared(main: llvm.FuncOp) -> bool:
-    inputs = main.function_type.inputs.data
-    return len(inputs) > 0 and inputs[0] == i64
+    return main.function_type.inputs.data[:1] == (i64,)
 
 
 def make_entry(main: llvm.FuncOp) -> llvm.FuncOp:
@@ -185,7 +183,7 @@ def make_entry(main: llvm.FuncOp) -> llvm.FuncOp:
     count = len(main.function_type.inputs.data) - 2 - len(threading)
     pointers = [memory.load_pointer(converter, io, i) for i in range(count)]
     arguments = [*reversed(threading), weights, *pointers, arena]
-    converter.add(make_call(SymbolRefAttr(main.sym_name), arguments, []))
+    converter.call(SymbolRefAttr(main.sym_name), arguments)
     converter.add(llvm.ReturnOp.create())
     converter.finish()
     return make_function(ENTRY, llvm.LLVMFunctionType(types, VOID), converter.region)

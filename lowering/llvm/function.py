@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, i1
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, i1
 from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.creation import append, create
@@ -85,7 +86,11 @@ class FunctionConverter:
         self.entry = region.block
         self.contract = contract
         """Whether products may be fused with sums."""
-        self.scopes = [Scope(region.block)]
+        self.scopes = [Scope(Block()), Scope(region.block)]
+        """
+        The region of what comes first in the function (constants and stack memory), then the
+        function, then the regions within it that are being converted.
+        """
         self.libraries = libraries
         """Library functions to declare, by name; conversions add to it."""
         self.callees: set[str] = set()
@@ -95,10 +100,7 @@ class FunctionConverter:
         """The forms that replace indices. A value is computed from one only where it is needed."""
         self.buffers: dict[SSAValue, Buffer] = {}
         """The pointers and layouts that replace memrefs."""
-        self._constants: dict[tuple[Attribute, Attribute], SSAValue] = {}
         self._integers: dict[int, SSAValue] = {}
-        self._poisons: dict[int, SSAValue] = {}
-        self._prologue: list[Operation] = []
         self._atoms = 0
 
     # blocks
@@ -146,12 +148,25 @@ class FunctionConverter:
 
     def intrinsic(self, name: str, operands: Sequence[SSAValue], result: Attribute) -> SSAValue:
         """Appends the call of an LLVM intrinsic with one result, by its name."""
+        return self.call(StringAttr(name), operands, (result,))[0]
+
+    def call(
+        self,
+        callee: SymbolRefAttr | StringAttr,
+        operands: Sequence[SSAValue],
+        results: Sequence[Attribute] = (),
+    ) -> Sequence[SSAValue]:
+        """Appends the call of a function of the module, or of an LLVM intrinsic by its name."""
+        is_intrinsic = isinstance(callee, StringAttr)
         properties = {
-            "intrin": StringAttr(name),
+            "intrin" if is_intrinsic else "callee": callee,
             "op_bundle_sizes": index_array(),
             "operandSegmentSizes": index_array(len(operands), 0),
         }
-        return self.emit(llvm.CallIntrinsicOp, operands, result, properties)
+        kind = llvm.CallIntrinsicOp if is_intrinsic else llvm.CallOp
+        call = create(kind, operands, results, properties)
+        self.add(call)
+        return call.results
 
     def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         """Returns an operation on two values of one type, which gives one of that type."""
@@ -172,12 +187,7 @@ class FunctionConverter:
 
     def constant(self, attr: Attribute, t: Attribute) -> SSAValue:
         """Returns a constant, placed at the start of the function."""
-        key = (attr, t)
-        found = self._constants.get(key)
-        if found is None:
-            found = self._first(llvm.ConstantOp, (), t, {"value": attr})
-            self._constants[key] = found
-        return found
+        return self._once(0, llvm.ConstantOp, (), {"value": attr}, (attr, t), t)
 
     def number(self, value: float, t: Attribute = i64) -> SSAValue:
         """Returns a number as a constant, in every lane if `t` is a vector type."""
@@ -191,34 +201,16 @@ class FunctionConverter:
 
     def poison(self, t: Attribute) -> SSAValue:
         """Returns a value that may be anything."""
-        found = self._poisons.get(id(t))  # the value keeps its type alive
-        if found is None:
-            found = self._poisons[id(t)] = self._first(lx.PoisonOp, (), t)
-        return found
+        return self._once(0, lx.PoisonOp, (), {}, id(t), t)
 
     def alloca(self, element: Attribute, size: int, alignment: int) -> SSAValue:
         """Stacks memory for `size` elements, allocated once per call of the function."""
         properties = {"elem_type": element, "alignment": int_attr(alignment)}
-        return self._first(llvm.AllocaOp, (self.number(size),), PTR, properties)
-
-    def _first(
-        self,
-        kind: type[Operation],
-        operands: Sequence[SSAValue],
-        result: Attribute,
-        properties: Mapping[str, Attribute] = {},
-    ) -> SSAValue:
-        """Adds an operation with one result to those at the start of the function."""
-        op = create(kind, operands, (result,), properties)
-        self._prologue.append(op)
-        (value,) = op.results
-        return value
+        return self.emit(llvm.AllocaOp, (self.number(size),), PTR, properties, 0)
 
     def finish(self) -> None:
         """Moves constants and stack memory in front of everything else."""
-        first = self.entry.first_op
-        assert first is not None
-        self.entry.insert_ops_before(self._prologue, first)
+        Rewriter.inline_block(self.scopes[0].block, InsertPoint.at_start(self.entry))
 
     # values
 
@@ -295,7 +287,8 @@ class FunctionConverter:
         result: Attribute = i64,
     ) -> SSAValue:
         done = self.scopes[depth].done
-        key = (kind, key, *map(id, operands))  # the operation keeps its operands alive
+        # the operation keeps its operands, and the type of its result, alive
+        key = (kind, key, *map(id, operands))
         found = done.get(key)
         if found is None:
             found = done[key] = self.emit(kind, operands, result, properties, depth)

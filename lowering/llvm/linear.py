@@ -20,7 +20,7 @@ class Atom:
     value: SSAValue
     """A value in the converted function, of type i64."""
     depth: int
-    """The nesting depth of the region in which the value is defined; 0 is the function's."""
+    """The nesting depth of the region in which the value is defined; 1 is the function's."""
     number: int
     """Order of definition, which makes the order of terms deterministic."""
 
@@ -31,9 +31,6 @@ class Linear:
 
     constant: int = 0
     terms: tuple[tuple[Atom, int], ...] = ()
-
-    def scaled(self, factor: int) -> Linear:
-        return combine([(self, factor)])
 
 
 ZERO = Linear()
@@ -47,8 +44,7 @@ def combine(parts: Iterable[tuple[Linear, int]]) -> Linear:
         constant += part.constant * factor
         for atom, coefficient in part.terms:
             sums[atom] = sums.get(atom, 0) + coefficient * factor
-    if len(sums) < 2:
-        return Linear(constant, tuple((a, c) for a, c in sums.items() if c))
     terms = [(a, c) for a, c in sums.items() if c]
-    terms.sort(key=lambda term: (term[0].depth, term[0].number))
+    if len(terms) > 1:
+        terms.sort(key=lambda term: (term[0].depth, term[0].number))
     return Linear(constant, tuple(terms))

@@ -9,7 +9,6 @@ from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.instruction_kinds import LookupKind
 from .function import FunctionConverter, converts
-from .types import splat_attr
 from .vectors import lanes_of, shuffle
 
 
@@ -36,8 +35,7 @@ def _looked_up_in_registers(
     a, b, c, d = _parts(fn, table, full)
     name = "llvm.x86.avx512.vpermi2var.qi.512"
     low, high = (fn.intrinsic(name, (p, indices, q), p.type) for p, q in ((a, b), (c, d)))
-    zero = fn.constant(splat_attr(0, indices.type), indices.type)
-    is_high = fn.compare(llvm.ICmpPredicateFlag.SLT, indices, zero)
+    is_high = fn.compare(llvm.ICmpPredicateFlag.SLT, indices, fn.number(0, indices.type))
     found = fn.emit(lx.SelectOp, (is_high, high, low), indices.type)
     return found if lanes == full else shuffle(fn, found, found, range(lanes))
 
@@ -56,7 +54,7 @@ def _looked_up_by_rows(
     t, row = indices.type, 16
     starts = range(0, glow_vec.TABLE_BYTES, row)
     rows = [shuffle(fn, table, table, [s + i % row for i in range(lanes)]) for s in starts]
-    step, top = (fn.constant(splat_attr(value, t), t) for value in (row, -128))
+    step, top = (fn.number(value, t) for value in (row, -128))
     total: SSAValue | None = None
     for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
         place = indices if total is None else fn.binary(llvm.XOrOp, indices, top)
@@ -79,7 +77,7 @@ def _looked_up_in_quarters(
     name = "llvm.aarch64.neon.tbl4.v16i8"
     found = fn.intrinsic(name, (*parts[:4], indices), t)
     for number in range(1, 4):
-        start = fn.constant(splat_attr(number * quarter - 256 * (number > 1), t), t)
+        start = fn.number(number * quarter - 256 * (number > 1), t)
         place = fn.binary(llvm.SubOp, indices, start)
         of = parts[4 * number : 4 * number + 4]
         found = fn.intrinsic("llvm.aarch64.neon.tbx4.v16i8", (found, *of, place), t)

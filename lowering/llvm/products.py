@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
 from xdsl.ir import SSAValue
 
 from ...glow_dialects import glow_vec
@@ -17,7 +17,7 @@ from ...glow_dialects.glow_vec import TileProduct
 from ...glow_dialects.glow_vec.tiles import TILES
 from .function import FunctionConverter, converts
 from .memory import STACK_ALIGNMENT, element_address, store
-from .types import dense_attr, i8, splat_attr, vector_of
+from .types import dense_attr, i8, vector_of
 from .vectors import lanes_of, shuffle
 
 
@@ -74,7 +74,7 @@ def _saturated_pairs(
         products.append(fn.binary(llvm.MulOp, *factors))
     total = fn.binary(llvm.AddOp, *products)
     for kind, bound in ((lx.SMaxOp, -(2**15)), (lx.SMinOp, 2**15 - 1)):
-        total = fn.binary(kind, total, fn.constant(splat_attr(bound, wide), wide))
+        total = fn.binary(kind, total, fn.number(bound, wide))
     return fn.binary(llvm.AddOp, acc, fn.emit(llvm.TruncOp, (total,), acc.type))
 
 
@@ -100,7 +100,7 @@ _TILE_DOTS = {
 
 
 def _call(fn: FunctionConverter, name: str, operands: Sequence[SSAValue]) -> None:
-    fn.add(llvm.CallIntrinsicOp(f"llvm.x86.{name}", operands, []))
+    fn.call(StringAttr(f"llvm.x86.{name}"), operands)
 
 
 def _tiles(fn: FunctionConverter, *tiles: IntegerAttr) -> list[SSAValue]:
