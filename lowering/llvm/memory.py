@@ -1,14 +1,19 @@
-"""Conversion of `memref`: bare pointers, static strides, constant offsets folded."""
+"""
+Conversion of `memref`, and of loads and stores of vectors: bare pointers, static strides, constant
+offsets folded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import llvm, memref
+from xdsl.dialects import llvm, memref, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...glow_dialects import glow_vec
+from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.creation import create
 from ...glow_dialects.elements import extent, offset_of, strides_of
 from .function import Buffer, FunctionConverter, converts
@@ -45,6 +50,17 @@ def element_address(
     return fn.address(fn.buffers[base], indices, buffer_type(base, op).element_type)
 
 
+def vector_address(
+    fn: FunctionConverter, base: SSAValue, indices: Sequence[SSAValue], op: Operation
+) -> SSAValue:
+    """Returns the address of a vector in memory, whose lanes must be neighbours."""
+    t = buffer_type(base, op)
+    strides = fn.buffers[base].strides
+    if not strides or strides[-1] != element_size(t.element_type):
+        raise failure(op, f"expected a last dimension with stride 1, found {t}")
+    return element_address(fn, base, indices, op)
+
+
 def load(fn: FunctionConverter, pointer: SSAValue, t: Attribute) -> SSAValue:
     """Returns a value of converted type `t` from memory that is aligned for one element."""
     stored = memory_type(t)
@@ -72,18 +88,25 @@ def load_pointer(fn: FunctionConverter, array: SSAValue, index: int) -> SSAValue
     return load(fn, fn.pointer(array, Linear(8 * index), PTR), PTR)
 
 
-@converts(memref.LoadOp)
-def convert_load(op: memref.LoadOp, fn: FunctionConverter) -> None:
+@converts(memref.LoadOp, vector.LoadOp)
+def convert_load(op: memref.LoadOp | vector.LoadOp, fn: FunctionConverter) -> None:
     (result,) = op.results
     base, *indices = op.operands
-    pointer = element_address(fn, base, indices, op)
-    fn.define(result, load(fn, pointer, convert_type(result.type)))
+    address = vector_address if isinstance(op, vector.LoadOp) else element_address
+    loaded = load(fn, address(fn, base, indices, op), convert_type(result.type))
+    if any(isinstance(use.operation, glow_vec.SelectOp) for use in result.uses):
+        # LLVM makes a masked store of a selection that is stored where one of its vectors was
+        # loaded: dozens of operations on processors of AMD with AVX2
+        loaded = fn.emit(lx.FreezeOp, (loaded,), loaded.type)
+    fn.define(result, loaded)
 
 
-@converts(memref.StoreOp)
-def convert_store(op: memref.StoreOp, fn: FunctionConverter) -> None:
-    pointer = element_address(fn, op.memref, op.indices, op)
-    store(fn, fn.value(op.value), pointer)
+@converts(memref.StoreOp, vector.StoreOp)
+def convert_store(op: memref.StoreOp | vector.StoreOp, fn: FunctionConverter) -> None:
+    value, base, *indices = op.operands
+    address = vector_address if isinstance(op, vector.StoreOp) else element_address
+    pointer = address(fn, base, indices, op)
+    store(fn, fn.value(value), pointer)
 
 
 @converts(memref.AllocaOp)

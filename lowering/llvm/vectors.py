@@ -14,13 +14,12 @@ from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.creation import create
 from .arithmetic import fastmath
 from .function import FunctionConverter, converts
-from .memory import as_stored, buffer_type, element_address, load, store
+from .memory import as_stored, element_address, vector_address
 from .types import (
     PTR,
     convert_type,
     dense_attr,
     element_of,
-    element_size,
     failure,
     index_array,
     int_attr,
@@ -55,36 +54,6 @@ def shuffle(fn: FunctionConverter, a: SSAValue, b: SSAValue, mask: Sequence[int]
 
 
 # memory
-
-
-def vector_address(
-    fn: FunctionConverter, base: SSAValue, indices: Sequence[SSAValue], op: Operation
-) -> SSAValue:
-    """Returns the address of a vector in memory, whose lanes must be neighbours."""
-    t = buffer_type(base, op)
-    strides = fn.buffers[base].strides
-    if not strides or strides[-1] != element_size(t.element_type):
-        raise failure(op, f"expected a last dimension with stride 1, found {t}")
-    return element_address(fn, base, indices, op)
-
-
-@converts(vector.LoadOp)
-def convert_load(op: vector.LoadOp, fn: FunctionConverter) -> None:
-    (result,) = op.results
-    base, *indices = op.operands
-    pointer = vector_address(fn, base, indices, op)
-    loaded = load(fn, pointer, convert_type(result.type))
-    if any(isinstance(use.operation, glow_vec.SelectOp) for use in result.uses):
-        # LLVM makes a masked store of a selection that is stored where one of its vectors was
-        # loaded: dozens of operations on processors of AMD with AVX2
-        loaded = fn.emit(lx.FreezeOp, (loaded,), loaded.type)
-    fn.define(result, loaded)
-
-
-@converts(vector.StoreOp)
-def convert_store(op: vector.StoreOp, fn: FunctionConverter) -> None:
-    pointer = vector_address(fn, op.base, op.indices, op)
-    store(fn, fn.value(op.vector), pointer)
 
 
 @converts(vector.MaskedStoreOp)
