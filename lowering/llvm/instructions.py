@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType
@@ -17,11 +17,9 @@ from ...glow_dialects.identity_cache import cached_by_identity
 from ...table import Table
 from .text import suffix, type_text
 
-Translator: TypeAlias = "Callable[[Any, Names], str]"
-F = TypeVar("F", bound=Translator)
-
-TRANSLATORS: Table[str, Translator] = Table("a translation")
+TRANSLATORS: Table[str, Callable[[Any, Names], str]] = Table("a translation")
 """The translations by operation name, so that xDSL's classes and our replacements share them."""
+translates = TRANSLATORS.entry
 
 
 class Names:
@@ -46,11 +44,6 @@ class Names:
         return f", !prof !{self.weights.setdefault(weights, len(self.weights))}"
 
 
-def translates(*names: str) -> Callable[[F], F]:
-    """Registers the decorated function as the translation of operations by name."""
-    return TRANSLATORS.entry(*names)  # pyright: ignore[reportReturnType]
-
-
 @cached_by_identity
 def flags_text(flags: Attribute | None) -> str:
     """Returns fast-math flags, with a space after each."""
@@ -64,20 +57,16 @@ def _flags(op: Operation) -> str:
     Returns the flags by which an operation promises something of its operands and result, with a
     space behind each word.
     """
-    words = ""
-    for name, value in op.properties.items():
-        if name == "fastmathFlags":
-            words += flags_text(value)
-        elif name == "overflowFlags":
-            words += _overflow_text(value)
-    return words
+    fast, overflow = map(op.properties.get, ("fastmathFlags", "overflowFlags"))
+    return flags_text(fast) + _overflow_text(overflow)
 
 
 @cached_by_identity
-def _overflow_text(flags: Attribute) -> str:
+def _overflow_text(flags: Attribute | None) -> str:
     if isinstance(flags, IntegerAttr):
         flags = llvm.OverflowAttr.from_int(flags.value.data)
-    assert isinstance(flags, llvm.OverflowAttr)
+    if not isinstance(flags, llvm.OverflowAttr):
+        return ""
     return "".join(f"{flag.value} " for flag in llvm.OverflowFlag if flag in flags.data)
 
 

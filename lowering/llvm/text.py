@@ -23,12 +23,16 @@ from xdsl.ir import Attribute
 from ...errors import CompileError
 from ...glow_dialects.identity_cache import cached_by_identity
 
-_FLOATS: dict[type[Attribute], str] = {
-    Float16Type: "half",
-    BFloat16Type: "bfloat",
-    Float32Type: "float",
-    Float64Type: "double",
+_FLOATS: dict[type[Attribute], tuple[str, str, type, type]] = {
+    Float16Type: ("half", "H", np.float16, np.float16),
+    BFloat16Type: ("bfloat", "R", ml_dtypes.bfloat16, ml_dtypes.bfloat16),
+    Float32Type: ("float", "", np.float32, np.float64),
+    Float64Type: ("double", "", np.float64, np.float64),
 }
+"""
+LLVM's name of a float type, the prefix of the digits of a number, the type that it is rounded to,
+and that of the digits.
+"""
 _PARAMETER_ATTRIBUTES = {
     *("llvm.noalias", "llvm.readonly", "llvm.writeonly", "llvm.nonnull", "llvm.noundef"),
     *("llvm.align", "llvm.dereferenceable"),
@@ -40,7 +44,7 @@ _PARAMETER_ATTRIBUTES = {
 def type_text(t: Attribute) -> str:
     """Returns a type. Raises CompileError if LLVM IR has none for it."""
     if type(t) in _FLOATS:
-        return _FLOATS[type(t)]
+        return _FLOATS[type(t)][0]
     if isinstance(t, IntegerType):
         return f"i{t.width.data}"
     if isinstance(t, llvm.LLVMPointerType):
@@ -73,19 +77,10 @@ def float_text(value: float, t: Attribute) -> str:
     Returns a float by its bits, so that it is exact: 16 hexadecimal digits of a double, also for an
     f32; four digits after H or R for an f16 or a bf16. A number out of range becomes infinity.
     """
-    prefix, rounded, kind = _BITS[type(t)]
+    _, prefix, rounded, kind = _FLOATS[type(t)]
     with np.errstate(over="ignore"):
         digits = np.array(rounded(value), kind)
     return f"0x{prefix}{digits.tobytes()[::-1].hex().upper()}"
-
-
-_BITS: dict[type[Attribute], tuple[str, type, type]] = {
-    Float16Type: ("H", np.float16, np.float16),
-    BFloat16Type: ("R", ml_dtypes.bfloat16, ml_dtypes.bfloat16),
-    Float32Type: ("", np.float32, np.float64),
-    Float64Type: ("", np.float64, np.float64),
-}
-"""The prefix of the digits of a float, the type that it is rounded to, and that of the digits."""
 
 
 def scalar_text(value: float, t: Attribute) -> str:

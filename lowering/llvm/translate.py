@@ -82,10 +82,10 @@ def _definition(function: llvm.FuncOp, names: Names) -> str:
     properties = " ".join(["nounwind", *passed])
     lines = [f"define {word}{type_text(t.output)} @{name}({parameters}) {properties} {{"]
     labels = {block: f"b{i}" for i, block in enumerate(blocks)}
-    incoming: _Incoming = {}
+    incoming: _Incoming = {block: [] for block in blocks}
     texts = [_block_lines(b, names, labels, incoming, name) for b in blocks]
     for block, text in zip(blocks, texts, strict=True):
-        lines += [f"{labels[block]}:", *_phis(block, incoming.get(block, ()), names), *text]
+        lines += [f"{labels[block]}:", *_phis(block, incoming[block], names), *text]
     return "\n".join([*lines, "}"])
 
 
@@ -143,7 +143,7 @@ def _block_lines(
         translator = TRANSLATORS.get(op.name)
         if translator is None:
             if isinstance(op, llvm.BrOp | llvm.CondBrOp):
-                lines.extend(_branch_lines(op, block, names, labels, incoming))
+                lines += _branch_lines(op, block, names, labels, incoming)
                 continue
             raise CompileError(
                 f"cannot translate '{op.name}' in @{function} to LLVM IR: no translation is known"
@@ -162,24 +162,17 @@ def _branch_lines(
 ) -> list[str]:
     label = labels[block]
     if isinstance(op, llvm.BrOp):
-        incoming.setdefault(op.successor, []).append((label, op.arguments))
+        incoming[op.successor].append((label, op.arguments))
         return [f"  br label %{labels[op.successor]}"]
-    then, otherwise = op.then_block, op.else_block
-    incoming.setdefault(then, []).append((label, op.then_arguments))
-    if then is not otherwise:
-        incoming.setdefault(otherwise, []).append((label, op.else_arguments))
-        return [f"  {_choice(op, names, labels[then], labels[otherwise])}"]
-    # a phi has one value per predecessor, so the second edge gets a block of its own
-    edge = f"{label}.else"
-    incoming[otherwise].append((edge, op.else_arguments))
-    return [
-        f"  {_choice(op, names, labels[then], edge)}",
-        f"{edge}:",
-        f"  br label %{labels[otherwise]}",
-    ]
-
-
-def _choice(op: llvm.CondBrOp, names: Names, then: str, otherwise: str) -> str:
+    then, otherwise = labels[op.then_block], labels[op.else_block]
     weights = op.attributes.get(BRANCH_WEIGHTS)
     profile = names.profile(weights.get_values()) if isinstance(weights, DenseArrayBase) else ""
-    return f"br i1 {names.of[op.cond]}, label %{then}, label %{otherwise}{profile}"
+    edge, further = label, []
+    if then == otherwise:
+        # a phi has one value per predecessor, so the second edge gets a block of its own
+        edge = f"{label}.else"
+        otherwise, further = edge, [f"{edge}:", f"  br label %{then}"]
+    incoming[op.then_block].append((label, op.then_arguments))
+    incoming[op.else_block].append((edge, op.else_arguments))
+    choice = f"  br i1 {names.of[op.cond]}, label %{then}, label %{otherwise}{profile}"
+    return [choice, *further]
