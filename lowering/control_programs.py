@@ -19,29 +19,18 @@ from ..glow_dialects.glow.control import IfOp, LoopOp, yielded
 from ..glow_dialects.glow_inst.control import COUNT, STEP, IfInstruction, LoopInstruction
 from ..glow_dialects.glow_inst.stacked import YieldOp
 from ..passes.instructions.program import tidy
-from .program_builder import BufferView, Program, emits, memref_for
+from .program_builder import Program, emits, memref_for
 
 
-class _Body:
-    """The program of a body under construction."""
+def _body(arguments: Sequence[SSAValue]) -> Program:
+    """Returns an empty program whose arguments have types like those of some tensors."""
+    return Program(Block(arg_types=[memref_for(v) for v in arguments]))
 
-    def __init__(self, arguments: Sequence[SSAValue]):
-        """`arguments` are the tensors whose types those of the program are like."""
-        self.block = Block(arg_types=[memref_for(v) for v in arguments])
-        self.program = Program(self.block)
 
-    def run(self, graph: Block, arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """Emits a graph on some of the arguments; returns its results."""
-        for tensor, argument in zip(graph.args, arguments, strict=True):
-            argument.name_hint = tensor.name_hint
-            self.program.places[tensor] = BufferView.whole(argument)
-        self.program.emit_graph(graph)
-        return yielded(graph)
-
-    def finish(self) -> Region:
-        self.program.emit(YieldOp())
-        tidy(self.block)
-        return Region(self.block)
+def _finished(body: Program) -> Region:
+    body.emit(YieldOp())
+    tidy(body.block)
+    return Region(body.block)
 
 
 @emits(IfOp)
@@ -50,10 +39,11 @@ def _if(program: Program, node: IfOp) -> None:
     outs = [program.new_place(value).buffer for value in node.values]
     bodies: list[Region] = []
     for graph in node.bodies():
-        body = _Body([*node.values, *node.reads])
+        body = _body([*node.values, *node.reads])
         arguments = body.block.args
-        body.program.write(arguments[: len(outs)], body.run(graph, arguments[len(outs) :]))
-        bodies.append(body.finish())
+        body.emit_graph(graph, arguments[len(outs) :])
+        body.write(arguments[: len(outs)], yielded(graph))
+        bodies.append(_finished(body))
     program.emit(IfInstruction(condition, outs, ins, bodies))
 
 
@@ -93,13 +83,13 @@ def _loop_body(node: LoopOp) -> Region:
     conditions, carried = int(node.going is not None), len(node.carried)
     rows = results[conditions + carried :]
     step, *given = graph.args
-    body = _Body([step, *results[:conditions], *given[:carried], *rows, *given[carried:]])
+    body = _body([step, *results[:conditions], *given[:carried], *rows, *given[carried:]])
     arguments = body.block.args
     first, second = 1 + conditions, 1 + conditions + carried
     third = second + len(rows)
     old = arguments[first:second]
-    body.run(graph, [arguments[0], *old, *arguments[third:]])
+    body.emit_graph(graph, [arguments[0], *old, *arguments[third:]])
     written = [*arguments[1:first], *arguments[second:third]]
-    body.program.write(written, [*results[:conditions], *rows])
-    body.program.write(old, results[conditions : conditions + carried])
-    return body.finish()
+    body.write(written, [*results[:conditions], *rows])
+    body.write(old, results[conditions : conditions + carried])
+    return _finished(body)

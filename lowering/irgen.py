@@ -46,17 +46,10 @@ from xdsl.rewriter import Rewriter
 from ..glow_dialects.elements import memref_of, strides_of
 from ..glow_dialects.glow.base import ReadsRowsAnywhere
 from ..glow_dialects.glow.constant import ConstantOp
-from ..glow_dialects.glow.shape import (
-    BroadcastOp,
-    ConcatOp,
-    PadOp,
-    ReshapeOp,
-    SliceOp,
-    TransposeOp,
-)
+from ..glow_dialects.glow.shape import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, RESULT
-from ..glow_dialects.views import borders, broadcast_view, slice_view, transposed_view
-from ..passes.graph.rewriting import expect_static
+from ..glow_dialects.views import borders, broadcast_view, slice_view, transposed_view, view_through
+from ..passes.graph.rewriting import attribute_dictionaries, expect_static
 from ..passes.graph.states import states_of
 from ..passes.instructions.program import tidy
 from ..passes.levels import GRAPH
@@ -73,9 +66,11 @@ def _constant(program: Program, node: ConstantOp) -> None:
 
 @emits(ReshapeOp)
 def _reshape(program: Program, node: ReshapeOp) -> None:
-    source = program.places[node.input]
-    shaped = program.reinterpret(source, memref_for(node.result), node.input.name_hint)
-    program.places[node.result] = shaped
+    source, shaped = program.places[node.input], memref_for(node.result)
+    seen = view_through(source.type, shaped)
+    if seen is None:
+        source, seen = program.copied(source, node.input.name_hint), shaped
+    program.places[node.result] = BufferView(source.buffer, seen)
 
 
 @emits(BroadcastOp)
@@ -130,14 +125,6 @@ def _pad(program: Program, node: PadOp) -> None:
     program.copy(BufferView(whole.buffer, inside), source)
 
 
-def _dictionaries(
-    attributes: ArrayAttr[DictionaryAttr] | None, count: int
-) -> list[dict[str, Attribute]]:
-    if attributes is None:
-        return [{} for _ in range(count)]
-    return [dict(a.data) for a in attributes]
-
-
 def _memrefs(graph: func.FuncOp, types: Sequence[Attribute]) -> list[MemRefType]:
     found: list[MemRefType] = []
     for t in types:
@@ -157,8 +144,8 @@ def _signature(
     expect_static(graph)
     inputs, outputs = graph.function_type.inputs.data, graph.function_type.outputs.data
     types, results = _memrefs(graph, inputs), _memrefs(graph, outputs)
-    given = _dictionaries(graph.arg_attrs, len(inputs))
-    promised = _dictionaries(graph.res_attrs, len(outputs))
+    given = attribute_dictionaries(graph.arg_attrs, len(inputs))
+    promised = attribute_dictionaries(graph.res_attrs, len(outputs))
     attributes: list[DictionaryAttr] = []
     for i, about in enumerate(given):
         qualifier = StringAttr("inout" if i in states else "in")
@@ -180,15 +167,11 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
     """
     states = states_of(graph)
     types, attributes = _signature(graph, states)
-    block = Block(arg_types=types)
+    block, count = Block(arg_types=types), len(graph.body.block.args)
     program = Program(block)
-    for tensor, argument in zip(graph.body.block.args, block.args, strict=False):
-        argument.name_hint = tensor.name_hint
-        program.places[tensor] = BufferView.whole(argument)
-    terminator = program.emit_graph(graph.body.block)
+    terminator = program.emit_graph(graph.body.block, block.args[:count])
     if not isinstance(terminator, func.ReturnOp):
         raise failure(terminator, "expected the function to end with func.return")
-    count = len(graph.body.block.args)
     results = terminator.operands
     outputs = [tensor for o, tensor in enumerate(results) if o not in states.values()]
     arguments = block.args[count:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -13,11 +13,9 @@ from ..errors import CompileError, at_operation
 from ..glow_dialects.elements import is_contiguous, memref_of, memref_type, offset_of
 from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.constant import SplatOp
-from ..glow_dialects.glow.control import WithBodies
 from ..glow_dialects.glow_inst import INSTRUCTIONS
 from ..glow_dialects.glow_inst.memory import AllocActivationOp, TensorViewOp, WeightOp
 from ..glow_dialects.glow_inst.stacked import CopyOp
-from ..glow_dialects.views import view_through
 from ..passes.instructions.program import memref
 from ..passes.visited_operation import each
 from ..table import Table
@@ -129,24 +127,17 @@ class Program:
         for home, place in copies:
             self.copy(home, place)
 
-    def reinterpret(self, place: BufferView, t: MemRefType, hint: str | None) -> BufferView:
+    def emit_graph(self, graph: Block, arguments: Sequence[SSAValue]) -> Operation:
         """
-        Returns the view `t` of the dense elements of `place`, after a copy if strides cannot
-        express it.
+        Emits the nodes of a graph, which has operations, on whole buffers; returns the last
+        operation. Raises CompileError for one that is not a node of the `glow` dialect.
         """
-        seen = view_through(place.type, t)
-        if seen is not None:
-            return BufferView(place.buffer, seen)
-        return BufferView(self.copied(place, hint).buffer, t)
-
-    def emit_graph(self, graph: Block) -> Operation:
-        """
-        Emits the nodes of a graph, which has operations; returns the last one. Raises CompileError
-        for an operation that is not a node of the `glow` dialect.
-        """
+        for tensor, argument in zip(graph.args, arguments, strict=True):
+            argument.name_hint = tensor.name_hint
+            self.places[tensor] = BufferView.whole(argument)
         *nodes, terminator = graph.ops
         for node in each(nodes):
-            emitter = _EMITTERS.get(type(node))  # pyright: ignore[reportArgumentType]
+            emitter = _EMITTERS.get(type(node))
             if emitter is not None:
                 emitter(self, node)
             elif isinstance(node, Node):
@@ -156,14 +147,9 @@ class Program:
         return terminator
 
 
-NodeT = TypeVar("NodeT", bound=Node | WithBodies)
-Emitter = Callable[[Program, NodeT], None]
-_EMITTERS: Table[type[Node | WithBodies], Emitter[Any]] = Table("a way to be emitted")
-
-
-def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
-    """Registers the function that emits a node which may need no instruction of its own."""
-    return _EMITTERS.entry(node)
+_EMITTERS: Table[type[Operation], Callable[[Program, Any], None]] = Table("a way to be emitted")
+emits = _EMITTERS.entry
+"""Registers the function that emits a node which may need no instruction of its own."""
 
 
 def emit_instruction(program: Program, node: Node) -> None:
