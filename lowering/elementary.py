@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, nan, sqrt
+from math import inf, nan, pi, sqrt
 from struct import pack, unpack
 
 from xdsl.dialects.builtin import f32, f64, i32
@@ -168,11 +168,6 @@ class Elementary:
         given = (v if isinstance(v, Expr) else Expr.constant(v, f32) for v in (a, b, c))
         return convert(multiply_add(*(convert(v, f64) for v in given)), f32)
 
-    def _nearest(self, x: Expr, factor: float) -> tuple[Expr, Expr]:
-        """Returns the integer nearest to `x * factor`, |it| < 2**22, as f32 and as i32."""
-        shifted = self._fma(x, factor, _ROUND_F32)
-        return shifted - _ROUND_F32, bitcast(shifted, i32) - _bits32(_ROUND_F32)
-
     def _exp_shifted(self, x: Expr, bias: int = 0) -> tuple[Expr, Expr]:
         """
         Returns `(n + bias + _ROUND_F32, r)` with x = r + n * ln 2 for an integer n, and r near 0.
@@ -261,7 +256,9 @@ class Elementary:
 
     def _quadrant(self, a: Expr) -> tuple[Expr, Expr, Expr]:
         """Returns sin(r), cos(r) and n, where a = r + n * pi / 2 with |r| hardly above pi / 4."""
-        whole, n = self._nearest(a, 0.636619772367581343)
+        # n, for |n| < 2**22, as f32 and as i32
+        shifted = self._fma(a, 2 / pi, _ROUND_F32)
+        whole, n = shifted - _ROUND_F32, bitcast(shifted, i32) - _bits32(_ROUND_F32)
         r = a
         for part in _HALF_PI:
             r = self._fma(whole, -part, r)

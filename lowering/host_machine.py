@@ -77,12 +77,7 @@ def _present(features: Mapping[str, bool], kinds: Mapping[str, _Kind]) -> tuple[
 def with_host_caches(machine: MachineDescription) -> MachineDescription:
     """Returns the description with the caches of this machine, as far as Linux reports them."""
     found = cache_sizes(_CACHES)
-    return replace(
-        machine,
-        l1_bytes=found.get(1, machine.l1_bytes),
-        l2_bytes=found.get(2, machine.l2_bytes),
-        l3_bytes=found.get(3, machine.l3_bytes),
-    )
+    return replace(machine, **{f"l{n}_bytes": found[n] for n in (1, 2, 3) if n in found})
 
 
 @cache

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -23,11 +23,10 @@ from ..errors import CompileError
 from ..glow_dialects.glow_inst.memory import argument_qualifier
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
+from .kernels.codegen.types import INDEX
 from .kernels.main import arena_of, main_of
 from .target import REPORT
 from .threads import BARRIER
-
-_INDEX = IndexType()
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class ReportOutputsPass(ModulePass):
             raise CompileError("main reports its outputs already")
         arena_of(main, before=self.name)
         block = main.body.block
-        called: dict[str, list[Attribute]] = {REPORT: [_INDEX]}
+        called: dict[str, list[Attribute]] = {REPORT: [INDEX]}
         if (threading := _threading(block)) and BARRIER not in functions:
             called[BARRIER] = [v.type for v in threading]
         for name, types in called.items():
@@ -60,7 +59,7 @@ class ReportOutputsPass(ModulePass):
 
 def _threading(block: Block) -> list[SSAValue]:
     """Returns the team and the thread of a program for several threads, else nothing."""
-    is_shared = block.args[0].type == _INDEX
+    is_shared = block.args[0].type == INDEX
     return [block.args[1], block.args[0]] if is_shared else []
 
 
@@ -94,21 +93,17 @@ def _users(memory: SSAValue, block: Block) -> set[Operation]:
 
 def _report(last: Operation, outputs: Sequence[int], threading: Sequence[SSAValue]) -> None:
     """Inserts the reports of outputs after an operation."""
-    numbers = [arith.ConstantOp(IntegerAttr(n, _INDEX)) for n in outputs]
+    numbers = [arith.ConstantOp(IntegerAttr(n, INDEX)) for n in outputs]
     calls = [func.CallOp(REPORT, [n.result], []) for n in numbers]
     reports: list[Operation] = [op for pair in zip(numbers, calls, strict=True) for op in pair]
     if threading:
-        zero = arith.ConstantOp(IntegerAttr(0, _INDEX))
+        zero = arith.ConstantOp(IntegerAttr(0, INDEX))
         is_first = arith.CmpiOp(threading[1], zero, "eq")
         then = Region(Block([*reports, scf.YieldOp()]))
         reports = [zero, is_first, scf.IfOp(is_first, [], then)]
         following = last.next_op
-        if following is not None and _is_barrier(following):
+        if isinstance(following, func.CallOp) and following.callee.string_value() == BARRIER:
             last = following
         else:
             reports.insert(0, func.CallOp(BARRIER, threading, []))
     Rewriter.insert_op(reports, InsertPoint.after(last))
-
-
-def _is_barrier(op: Operation) -> bool:
-    return isinstance(op, func.CallOp) and op.callee.string_value() == BARRIER

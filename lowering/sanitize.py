@@ -57,13 +57,9 @@ RECORD = 4
 NOTE = "glow_note_violation"
 """The function that notes the first violation."""
 _RECORD_TYPE = MemRefType(i64, [RECORD])
-_Load: TypeAlias = "memref.LoadOp | vector.LoadOp | glow_vec.GatherOp"
-_Access: TypeAlias = "_Load | memref.StoreOp | vector.StoreOp | vector.MaskedStoreOp"
-_ACCESSES = (
-    *(memref.LoadOp, memref.StoreOp, vector.LoadOp, vector.StoreOp),
-    *(vector.MaskedStoreOp, glow_vec.GatherOp),
-)
-_UNCHECKED = (glow_vec.TileLoadOp, glow_vec.TileStoreOp)
+_Load: TypeAlias = memref.LoadOp | vector.LoadOp | glow_vec.GatherOp
+_Access: TypeAlias = _Load | memref.StoreOp | vector.StoreOp | vector.MaskedStoreOp
+_Unchecked: TypeAlias = glow_vec.TileLoadOp | glow_vec.TileStoreOp
 
 
 @dataclass(frozen=True)
@@ -95,13 +91,13 @@ class SanitizePass(ModulePass):
 
 def _sanitize_kernel(kernel: func.FuncOp, accesses: list[DictionaryAttr]) -> None:
     block = kernel.body.block
-    found = [op for op in block.walk() if isinstance(op, _ACCESSES + _UNCHECKED)]
+    found = [op for op in block.walk() if isinstance(op, _Access | _Unchecked)]
     record = block.insert_arg(_RECORD_TYPE, len(block.args))
     record.name_hint = "record"
     kernel.update_function_type()
     emitter = Emitter(block)
     for op in each(found):
-        if isinstance(op, _UNCHECKED):
+        if isinstance(op, _Unchecked):
             raise CompileError(f"{op.name} cannot be checked: compile for a CPU without AMX tiles")
         number = len(accesses)
         base = _root(_base(op))
@@ -191,12 +187,9 @@ def _reach(e: Emitter, op: _Access) -> tuple[SSAValue, SSAValue]:
             if not isinstance(mask, vector.CreateMaskOp) or len(mask.mask_dim_sizes) != 1:
                 return zero, lanes
             return zero, e.within(mask.mask_dim_sizes[0], lanes)
-        case vector.StoreOp():
-            return zero, e.index(_lanes(op.vector.type))
-        case memref.StoreOp():
-            return zero, e.index(1)
         case _:
-            return zero, e.index(_lanes(op.results[0].type))
+            moved, *_ = (*op.results, *op.operands)
+            return zero, e.index(_lanes(moved.type))
 
 
 def _reach_of_lanes(e: Emitter, offsets: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -277,6 +270,5 @@ def _expect_within(view: memref.ViewOp) -> None:
 def accesses_of(main: func.FuncOp) -> Sequence[DictionaryAttr]:
     """Returns the accesses of kernels, in the order of their numbers."""
     found = main.attributes.get(ACCESSES)
-    return (
-        [a for a in found if isinstance(a, DictionaryAttr)] if isinstance(found, ArrayAttr) else ()
-    )
+    given = found if isinstance(found, ArrayAttr) else ()
+    return [a for a in given if isinstance(a, DictionaryAttr)]

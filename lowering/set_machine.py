@@ -8,7 +8,7 @@ the attribute, a module is for a processor with AVX-512.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 from ..errors import CompileError
 from ..glow_dialects.glow.machine import MACHINE, MachineAttr
-from ..glow_dialects.machine import DEFAULT_MACHINE, MachineDescription
+from ..glow_dialects.machine import DEFAULT_MACHINE
 from .target import find_target
 
 
@@ -59,19 +59,12 @@ class SetMachinePass(ModulePass):
     """Size of the last cache, which cores share; without a CPU, 4 MiB."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        op.attributes[MACHINE] = MachineAttr(self._machine())
-
-    def _machine(self) -> MachineDescription:
         """Raises CompileError, naming the option, for what no machine can be."""
-        names = [f.name for f in fields(MachineDescription)]
-        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        target = (self.target_cpu, self.target_features, self.target_triple)
+        machine = DEFAULT_MACHINE if target == (None,) * 3 else find_target(*target).describe()
+        given = {name: getattr(self, name) for name in machine.facts()}
+        given = {name: value for name, value in given.items() if value is not None}
         try:
-            return replace(self._base(), **given)
+            op.attributes[MACHINE] = MachineAttr(replace(machine, **given))
         except ValueError as error:
             raise CompileError(str(error)) from error
-
-    def _base(self) -> MachineDescription:
-        target = (self.target_cpu, self.target_features, self.target_triple)
-        if target == (None, None, None):
-            return DEFAULT_MACHINE
-        return find_target(*target).describe()

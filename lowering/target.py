@@ -139,13 +139,17 @@ class Target:
         Returns a fresh LLVM target machine: one that was given to a JIT must not be used again.
         """
         initialize_native() if self.architecture == host_target().architecture else initialize()
-        try:
-            target = llvm.Target.from_triple(self.triple)
-        except RuntimeError as error:
-            raise CompileError(f"LLVM does not know the target {self.triple!r}: {error}") from None
-        return target.create_target_machine(
+        return _llvm_target(self.triple).create_target_machine(
             cpu=self.cpu, features=self.features, opt=3, reloc="pic", jit=True
         )
+
+
+def _llvm_target(triple: str) -> llvm.Target:
+    """Returns LLVM's target of a triple. Raises CompileError if it has none."""
+    try:
+        return llvm.Target.from_triple(triple)
+    except RuntimeError as error:
+        raise CompileError(f"LLVM does not know the target {triple!r}: {error}") from None
 
 
 @cache
@@ -281,10 +285,7 @@ def known_names(triple: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     process is asked; both are empty if that is impossible.
     """
     initialize()
-    try:
-        llvm.Target.from_triple(triple)
-    except RuntimeError as error:
-        raise GlowError(f"LLVM does not know the target {triple!r}: {error}") from None
+    _llvm_target(triple)
     done = _elsewhere(_HELP.format(triple=triple))
     if done is None:
         return (), ()

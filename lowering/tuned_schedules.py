@@ -108,13 +108,10 @@ def _foreign(header: Mapping[str, Any], machine: MachineDescription) -> str | No
     wanted = written_by(machine)
     if header.get("compiler") != wanted["compiler"]:
         return f"version {header.get('compiler')} of the compiler wrote it, not {_version()}"
-    found = header.get("machine")
-    if found == wanted["machine"]:
-        return None
-    facts: Mapping[str, Any] = wanted["machine"]
+    facts, found = wanted["machine"], header.get("machine")
     other = found if isinstance(found, dict) else {}
-    name = next((n for n in facts if other.get(n) != facts[n]), "machine")
-    return f"it is for another machine ({name} {other.get(name)}, here {facts.get(name)})"
+    name = next((n for n in {**facts, **other} if other.get(n) != facts.get(n)), None)
+    return name and f"it is for another machine ({name} {other.get(name)}, here {facts.get(name)})"
 
 
 def written_by(machine: MachineDescription) -> Mapping[str, Any]:
