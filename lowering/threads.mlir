@@ -2,13 +2,16 @@
 // threads wait for each other and divide work. This is the code for x86-64; for other processors,
 // threads.py replaces the instruction that pauses a spinning loop and the number of futex.
 
-llvm.func @syscall(i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, i64) -> i64
+!ptr = !llvm.ptr
+!line = !llvm.array<64 x i8>
+
+llvm.func @syscall(i64, !ptr, i64, i64, !ptr, !ptr, i64) -> i64
 llvm.func @sched_getcpu() -> i32
 
 llvm.func @glow_pauses(%n: i64) {
   %zero = llvm.mlir.constant(0) : i64
   %one = llvm.mlir.constant(1) : i64
-  %yield = llvm.mlir.constant(1 : i32) : i32
+  %single = llvm.mlir.constant(1 : i32) : i32
   llvm.br ^spin(%zero : i64)
 ^spin(%i: i64):
   llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()
@@ -20,54 +23,53 @@ llvm.func @glow_pauses(%n: i64) {
 }
 
 // Writes the number of the processor that runs this thread, and 1.
-llvm.func @glow_note_processor(%line: !llvm.ptr) {
+llvm.func @glow_note_processor(%line: !ptr) {
   %single = llvm.mlir.constant(1 : i32) : i32
-  %processor_at = llvm.getelementptr %line[56] : (!llvm.ptr) -> !llvm.ptr, i8
+  %processor_at = llvm.getelementptr %line[56] : (!ptr) -> !ptr, i8
   %number = llvm.call @sched_getcpu() : () -> i32
   %processor = llvm.add %number, %single : i32
-  %before = llvm.load %processor_at atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %before = llvm.load %processor_at atomic monotonic {alignment = 4 : i64} : !ptr -> i32
   %has_moved = llvm.icmp "ne" %before, %processor : i32
   llvm.cond_br %has_moved, ^moved, ^done
 ^moved:
-  %old = llvm.atomicrmw xchg %processor_at, %processor monotonic : !llvm.ptr, i32
+  %old = llvm.atomicrmw xchg %processor_at, %processor monotonic : !ptr, i32
   llvm.br ^done
 ^done:
   llvm.return
 }
 
 // Waits until a counter of the thread that has the line `other` has reached a number.
-llvm.func @glow_wait(%team: !llvm.ptr, %line: !llvm.ptr, %other: !llvm.ptr, %counter: !llvm.ptr,
+llvm.func @glow_wait(%team: !ptr, %line: !ptr, %other: !ptr, %counter: !ptr,
                      %wanted: i32, %spins: i64) {
   %zero = llvm.mlir.constant(0) : i64
   %one = llvm.mlir.constant(1) : i64
   %none = llvm.mlir.constant(0 : i32) : i32
   %single = llvm.mlir.constant(1 : i32) : i32
-  %yield = llvm.mlir.constant(1 : i32) : i32
   %futex = llvm.mlir.constant(202) : i64
   %wait_private = llvm.mlir.constant(128) : i64
-  %null = llvm.mlir.zero : !llvm.ptr
+  %null = llvm.mlir.zero : !ptr
   %many = llvm.mlir.constant(1024) : i64
-  %sleepers = llvm.getelementptr %team[64] : (!llvm.ptr) -> !llvm.ptr, i8
-  %idle_spins_at = llvm.getelementptr %team[184] : (!llvm.ptr) -> !llvm.ptr, i8
-  %idle_spins = llvm.load %idle_spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
-  %short_at = llvm.getelementptr %line[48] : (!llvm.ptr) -> !llvm.ptr, i8
-  %here_at = llvm.getelementptr %line[56] : (!llvm.ptr) -> !llvm.ptr, i8
-  %there_at = llvm.getelementptr %other[56] : (!llvm.ptr) -> !llvm.ptr, i8
-  %here = llvm.load %here_at atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
-  %there = llvm.load %there_at atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %sleepers = llvm.getelementptr %team[64] : (!ptr) -> !ptr, i8
+  %idle_spins_at = llvm.getelementptr %team[184] : (!ptr) -> !ptr, i8
+  %idle_spins = llvm.load %idle_spins_at {alignment = 8 : i64} : !ptr -> i64
+  %short_at = llvm.getelementptr %line[48] : (!ptr) -> !ptr, i8
+  %here_at = llvm.getelementptr %line[56] : (!ptr) -> !ptr, i8
+  %there_at = llvm.getelementptr %other[56] : (!ptr) -> !ptr, i8
+  %here = llvm.load %here_at atomic monotonic {alignment = 4 : i64} : !ptr -> i32
+  %there = llvm.load %there_at atomic monotonic {alignment = 4 : i64} : !ptr -> i32
   %is_same = llvm.icmp "eq" %here, %there : i32
-  %short = llvm.load %short_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %short = llvm.load %short_at {alignment = 8 : i64} : !ptr -> i64
   %is_short = llvm.icmp "ne" %short, %zero : i64
   llvm.cond_br %is_short, ^hurry, ^begin(%spins : i64)
 ^hurry:
   %fewer = llvm.sub %short, %one : i64
-  llvm.store %fewer, %short_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.store %fewer, %short_at {alignment = 8 : i64} : i64, !ptr
   llvm.br ^begin(%idle_spins : i64)
 ^begin(%most: i64):
   %limit = llvm.select %is_same, %zero, %most : i1, i64
   llvm.br ^look(%zero : i64)
 ^look(%i: i64):
-  %seen = llvm.load %counter atomic acquire {alignment = 4 : i64} : !llvm.ptr -> i32
+  %seen = llvm.load %counter atomic acquire {alignment = 4 : i64} : !ptr -> i32
   %ahead = llvm.sub %seen, %wanted : i32
   %reached = llvm.icmp "sge" %ahead, %none : i32
   llvm.cond_br %reached, ^done, ^spin
@@ -80,70 +82,69 @@ llvm.func @glow_wait(%team: !llvm.ptr, %line: !llvm.ptr, %other: !llvm.ptr, %cou
   %is_long = llvm.icmp "ugt" %limit, %idle_spins : i64
   llvm.cond_br %is_long, ^in_vain, ^count
 ^in_vain:
-  llvm.store %many, %short_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.store %many, %short_at {alignment = 8 : i64} : i64, !ptr
   llvm.br ^count
 ^count:
-  %before = llvm.atomicrmw add %sleepers, %single seq_cst : !llvm.ptr, i32
+  %before = llvm.atomicrmw add %sleepers, %single seq_cst : !ptr, i32
   llvm.br ^look_again
 ^look_again:
-  %now = llvm.load %counter atomic seq_cst {alignment = 4 : i64} : !llvm.ptr -> i32
+  %now = llvm.load %counter atomic seq_cst {alignment = 4 : i64} : !ptr -> i32
   %now_ahead = llvm.sub %now, %wanted : i32
   %now_reached = llvm.icmp "sge" %now_ahead, %none : i32
   llvm.cond_br %now_reached, ^awake, ^sleep
 ^sleep:
   %value = llvm.zext %now : i32 to i64
   %status = llvm.call @syscall(%futex, %counter, %wait_private, %value, %null, %null, %zero)
-      : (i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, i64) -> i64
+      : (i64, !ptr, i64, i64, !ptr, !ptr, i64) -> i64
   llvm.br ^look_again
 ^awake:
-  %after = llvm.atomicrmw sub %sleepers, %single seq_cst : !llvm.ptr, i32
-  llvm.call @glow_note_processor(%line) : (!llvm.ptr) -> ()
+  %after = llvm.atomicrmw sub %sleepers, %single seq_cst : !ptr, i32
+  llvm.call @glow_note_processor(%line) : (!ptr) -> ()
   llvm.br ^done
 ^done:
   llvm.return
 }
 
 // Sets a counter of the thread that has the line, which notes its processor before.
-llvm.func @glow_count(%team: !llvm.ptr, %line: !llvm.ptr, %counter: !llvm.ptr, %value: i32) {
+llvm.func @glow_count(%team: !ptr, %line: !ptr, %counter: !ptr, %value: i32) {
   %zero = llvm.mlir.constant(0) : i64
   %none = llvm.mlir.constant(0 : i32) : i32
   %futex = llvm.mlir.constant(202) : i64
   %wake_private = llvm.mlir.constant(129) : i64
   %everyone = llvm.mlir.constant(2147483647) : i64
-  %null = llvm.mlir.zero : !llvm.ptr
-  %sleepers = llvm.getelementptr %team[64] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.call @glow_note_processor(%line) : (!llvm.ptr) -> ()
-  %before = llvm.atomicrmw xchg %counter, %value seq_cst : !llvm.ptr, i32
-  %asleep = llvm.load %sleepers atomic seq_cst {alignment = 4 : i64} : !llvm.ptr -> i32
+  %null = llvm.mlir.zero : !ptr
+  %sleepers = llvm.getelementptr %team[64] : (!ptr) -> !ptr, i8
+  llvm.call @glow_note_processor(%line) : (!ptr) -> ()
+  %before = llvm.atomicrmw xchg %counter, %value seq_cst : !ptr, i32
+  %asleep = llvm.load %sleepers atomic seq_cst {alignment = 4 : i64} : !ptr -> i32
   %any = llvm.icmp "ne" %asleep, %none : i32
   llvm.cond_br %any, ^wake, ^done
 ^wake:
   %status = llvm.call @syscall(%futex, %counter, %wake_private, %everyone, %null, %null, %zero)
-      : (i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, i64) -> i64
+      : (i64, !ptr, i64, i64, !ptr, !ptr, i64) -> i64
   llvm.br ^done
 ^done:
   llvm.return
 }
 
-llvm.func @glow_barrier(%team: !llvm.ptr, %thread: i64) {
+llvm.func @glow_barrier(%team: !ptr, %thread: i64) {
   %zero = llvm.mlir.constant(0) : i64
   %one = llvm.mlir.constant(1) : i64
   %single = llvm.mlir.constant(1 : i32) : i32
-  %threads_at = llvm.getelementptr %team[160] : (!llvm.ptr) -> !llvm.ptr, i8
-  %threads = llvm.load %threads_at {alignment = 8 : i64} : !llvm.ptr -> i64
-  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
-  %mine = llvm.getelementptr %lines[%thread] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
-  %spins_at = llvm.getelementptr %team[168] : (!llvm.ptr) -> !llvm.ptr, i8
-  %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
-  %before = llvm.load %mine atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %threads_at = llvm.getelementptr %team[160] : (!ptr) -> !ptr, i8
+  %threads = llvm.load %threads_at {alignment = 8 : i64} : !ptr -> i64
+  %lines = llvm.getelementptr %team[256] : (!ptr) -> !ptr, i8
+  %mine = llvm.getelementptr %lines[%thread] : (!ptr, i64) -> !ptr, !line
+  %spins_at = llvm.getelementptr %team[168] : (!ptr) -> !ptr, i8
+  %spins = llvm.load %spins_at {alignment = 8 : i64} : !ptr -> i64
+  %before = llvm.load %mine atomic monotonic {alignment = 4 : i64} : !ptr -> i32
   %number = llvm.add %before, %single : i32
-  llvm.call @glow_count(%team, %mine, %mine, %number)
-      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.call @glow_count(%team, %mine, %mine, %number) : (!ptr, !ptr, !ptr, i32) -> ()
   llvm.br ^other(%zero : i64)
 ^other(%t: i64):
-  %counter = llvm.getelementptr %lines[%t] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
+  %counter = llvm.getelementptr %lines[%t] : (!ptr, i64) -> !ptr, !line
   llvm.call @glow_wait(%team, %mine, %counter, %counter, %number, %spins)
-      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
+      : (!ptr, !ptr, !ptr, !ptr, i32, i64) -> ()
   %next = llvm.add %t, %one : i64
   %more = llvm.icmp "ult" %next, %threads : i64
   llvm.cond_br %more, ^other(%next : i64), ^done
@@ -151,147 +152,143 @@ llvm.func @glow_barrier(%team: !llvm.ptr, %thread: i64) {
   llvm.return
 }
 
-llvm.func @glow_next(%team: !llvm.ptr, %thread: i64, %portions: i64) -> i64 {
+llvm.func @glow_next(%team: !ptr, %thread: i64, %portions: i64) -> i64 {
   %zero = llvm.mlir.constant(0) : i64
   %one = llvm.mlir.constant(1) : i64
-  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
-  %line = llvm.getelementptr %lines[%thread] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
-  %first_at = llvm.getelementptr %line[24] : (!llvm.ptr) -> !llvm.ptr, i8
-  %ticket_at = llvm.getelementptr %line[32] : (!llvm.ptr) -> !llvm.ptr, i8
-  %has_one_at = llvm.getelementptr %line[40] : (!llvm.ptr) -> !llvm.ptr, i8
-  %first = llvm.load %first_at {alignment = 8 : i64} : !llvm.ptr -> i64
-  %has_one = llvm.load %has_one_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %lines = llvm.getelementptr %team[256] : (!ptr) -> !ptr, i8
+  %line = llvm.getelementptr %lines[%thread] : (!ptr, i64) -> !ptr, !line
+  %first_at = llvm.getelementptr %line[24] : (!ptr) -> !ptr, i8
+  %ticket_at = llvm.getelementptr %line[32] : (!ptr) -> !ptr, i8
+  %has_one_at = llvm.getelementptr %line[40] : (!ptr) -> !ptr, i8
+  %first = llvm.load %first_at {alignment = 8 : i64} : !ptr -> i64
+  %has_one = llvm.load %has_one_at {alignment = 8 : i64} : !ptr -> i64
   %has = llvm.icmp "ne" %has_one, %zero : i64
   llvm.cond_br %has, ^kept, ^draw
 ^kept:
-  %old = llvm.load %ticket_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %old = llvm.load %ticket_at {alignment = 8 : i64} : !ptr -> i64
   llvm.br ^look(%old : i64)
 ^draw:
-  %counter = llvm.getelementptr %team[192] : (!llvm.ptr) -> !llvm.ptr, i8
-  %new = llvm.atomicrmw add %counter, %one monotonic : !llvm.ptr, i64
+  %counter = llvm.getelementptr %team[192] : (!ptr) -> !ptr, i8
+  %new = llvm.atomicrmw add %counter, %one monotonic : !ptr, i64
   llvm.br ^look(%new : i64)
 ^look(%ticket: i64):
   %portion = llvm.sub %ticket, %first : i64
   %inside = llvm.icmp "ult" %portion, %portions : i64
   llvm.cond_br %inside, ^use, ^keep
 ^use:
-  llvm.store %zero, %has_one_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.store %zero, %has_one_at {alignment = 8 : i64} : i64, !ptr
   llvm.return %portion : i64
 ^keep:
   %next = llvm.add %first, %portions : i64
-  llvm.store %next, %first_at {alignment = 8 : i64} : i64, !llvm.ptr
-  llvm.store %ticket, %ticket_at {alignment = 8 : i64} : i64, !llvm.ptr
-  llvm.store %one, %has_one_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.store %next, %first_at {alignment = 8 : i64} : i64, !ptr
+  llvm.store %ticket, %ticket_at {alignment = 8 : i64} : i64, !ptr
+  llvm.store %one, %has_one_at {alignment = 8 : i64} : i64, !ptr
   llvm.return %portions : i64
 }
 
-llvm.func @glow_work(%team: !llvm.ptr, %thread: i64) {
+llvm.func @glow_work(%team: !ptr, %thread: i64) {
   %zero = llvm.mlir.constant(0) : i64
-  %entry_at = llvm.getelementptr %team[128] : (!llvm.ptr) -> !llvm.ptr, i8
-  %weights_at = llvm.getelementptr %team[136] : (!llvm.ptr) -> !llvm.ptr, i8
-  %io_at = llvm.getelementptr %team[144] : (!llvm.ptr) -> !llvm.ptr, i8
-  %arena_at = llvm.getelementptr %team[152] : (!llvm.ptr) -> !llvm.ptr, i8
-  %entry = llvm.load %entry_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
-  %weights = llvm.load %weights_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
-  %io = llvm.load %io_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
-  %arena = llvm.load %arena_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+  %entry_at = llvm.getelementptr %team[128] : (!ptr) -> !ptr, i8
+  %weights_at = llvm.getelementptr %team[136] : (!ptr) -> !ptr, i8
+  %io_at = llvm.getelementptr %team[144] : (!ptr) -> !ptr, i8
+  %arena_at = llvm.getelementptr %team[152] : (!ptr) -> !ptr, i8
+  %entry = llvm.load %entry_at {alignment = 8 : i64} : !ptr -> !ptr
+  %weights = llvm.load %weights_at {alignment = 8 : i64} : !ptr -> !ptr
+  %io = llvm.load %io_at {alignment = 8 : i64} : !ptr -> !ptr
+  %arena = llvm.load %arena_at {alignment = 8 : i64} : !ptr -> !ptr
   llvm.call %entry(%weights, %io, %arena, %team, %thread)
-      : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
-  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
-  %line = llvm.getelementptr %lines[%thread] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
-  %has_one_at = llvm.getelementptr %line[40] : (!llvm.ptr) -> !llvm.ptr, i8
-  %has_one = llvm.load %has_one_at {alignment = 8 : i64} : !llvm.ptr -> i64
+      : !ptr, (!ptr, !ptr, !ptr, !ptr, i64) -> ()
+  %lines = llvm.getelementptr %team[256] : (!ptr) -> !ptr, i8
+  %line = llvm.getelementptr %lines[%thread] : (!ptr, i64) -> !ptr, !line
+  %has_one_at = llvm.getelementptr %line[40] : (!ptr) -> !ptr, i8
+  %has_one = llvm.load %has_one_at {alignment = 8 : i64} : !ptr -> i64
   %has = llvm.icmp "ne" %has_one, %zero : i64
   llvm.cond_br %has, ^discard, ^done
 ^discard:
-  %first_at = llvm.getelementptr %line[24] : (!llvm.ptr) -> !llvm.ptr, i8
-  %threads_at = llvm.getelementptr %team[160] : (!llvm.ptr) -> !llvm.ptr, i8
-  %threads = llvm.load %threads_at {alignment = 8 : i64} : !llvm.ptr -> i64
-  %first = llvm.load %first_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %first_at = llvm.getelementptr %line[24] : (!ptr) -> !ptr, i8
+  %threads_at = llvm.getelementptr %team[160] : (!ptr) -> !ptr, i8
+  %threads = llvm.load %threads_at {alignment = 8 : i64} : !ptr -> i64
+  %first = llvm.load %first_at {alignment = 8 : i64} : !ptr -> i64
   %next = llvm.add %first, %threads : i64
-  llvm.store %next, %first_at {alignment = 8 : i64} : i64, !llvm.ptr
-  llvm.store %zero, %has_one_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.store %next, %first_at {alignment = 8 : i64} : i64, !ptr
+  llvm.store %zero, %has_one_at {alignment = 8 : i64} : i64, !ptr
   llvm.br ^done
 ^done:
   llvm.return
 }
 
-llvm.func @glow_worker(%line: !llvm.ptr) -> !llvm.ptr {
+llvm.func @glow_worker(%line: !ptr) -> !ptr {
   %none = llvm.mlir.constant(0 : i32) : i32
   %single = llvm.mlir.constant(1 : i32) : i32
-  %null = llvm.mlir.zero : !llvm.ptr
-  %team_at = llvm.getelementptr %line[8] : (!llvm.ptr) -> !llvm.ptr, i8
-  %thread_at = llvm.getelementptr %line[16] : (!llvm.ptr) -> !llvm.ptr, i8
-  %done_at = llvm.getelementptr %line[4] : (!llvm.ptr) -> !llvm.ptr, i8
-  %team = llvm.load %team_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
-  %thread = llvm.load %thread_at {alignment = 8 : i64} : !llvm.ptr -> i64
-  %end_at = llvm.getelementptr %team[176] : (!llvm.ptr) -> !llvm.ptr, i8
-  %spins_at = llvm.getelementptr %team[184] : (!llvm.ptr) -> !llvm.ptr, i8
-  %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
-  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
+  %null = llvm.mlir.zero : !ptr
+  %team_at = llvm.getelementptr %line[8] : (!ptr) -> !ptr, i8
+  %thread_at = llvm.getelementptr %line[16] : (!ptr) -> !ptr, i8
+  %done_at = llvm.getelementptr %line[4] : (!ptr) -> !ptr, i8
+  %team = llvm.load %team_at {alignment = 8 : i64} : !ptr -> !ptr
+  %thread = llvm.load %thread_at {alignment = 8 : i64} : !ptr -> i64
+  %end_at = llvm.getelementptr %team[176] : (!ptr) -> !ptr, i8
+  %spins_at = llvm.getelementptr %team[184] : (!ptr) -> !ptr, i8
+  %spins = llvm.load %spins_at {alignment = 8 : i64} : !ptr -> i64
+  %lines = llvm.getelementptr %team[256] : (!ptr) -> !ptr, i8
   llvm.br ^call(%single : i32)
 ^call(%number: i32):
   llvm.call @glow_wait(%team, %line, %lines, %team, %number, %spins)
-      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
-  %end = llvm.load %end_at {alignment = 4 : i64} : !llvm.ptr -> i32
+      : (!ptr, !ptr, !ptr, !ptr, i32, i64) -> ()
+  %end = llvm.load %end_at {alignment = 4 : i64} : !ptr -> i32
   %ends = llvm.icmp "ne" %end, %none : i32
   llvm.cond_br %ends, ^done, ^work
 ^work:
-  llvm.call @glow_work(%team, %thread) : (!llvm.ptr, i64) -> ()
-  llvm.call @glow_count(%team, %line, %done_at, %number)
-      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.call @glow_work(%team, %thread) : (!ptr, i64) -> ()
+  llvm.call @glow_count(%team, %line, %done_at, %number) : (!ptr, !ptr, !ptr, i32) -> ()
   %next = llvm.add %number, %single : i32
   llvm.br ^call(%next : i32)
 ^done:
-  llvm.return %null : !llvm.ptr
+  llvm.return %null : !ptr
 }
 
-llvm.func @glow_run(%team: !llvm.ptr, %entry: !llvm.ptr, %weights: !llvm.ptr, %io: !llvm.ptr,
-                    %arena: !llvm.ptr) {
+llvm.func @glow_run(%team: !ptr, %entry: !ptr, %weights: !ptr, %io: !ptr, %arena: !ptr) {
   %zero = llvm.mlir.constant(0) : i64
   %one = llvm.mlir.constant(1) : i64
   %single = llvm.mlir.constant(1 : i32) : i32
-  %entry_at = llvm.getelementptr %team[128] : (!llvm.ptr) -> !llvm.ptr, i8
-  %weights_at = llvm.getelementptr %team[136] : (!llvm.ptr) -> !llvm.ptr, i8
-  %io_at = llvm.getelementptr %team[144] : (!llvm.ptr) -> !llvm.ptr, i8
-  %arena_at = llvm.getelementptr %team[152] : (!llvm.ptr) -> !llvm.ptr, i8
-  %threads_at = llvm.getelementptr %team[160] : (!llvm.ptr) -> !llvm.ptr, i8
-  %threads = llvm.load %threads_at {alignment = 8 : i64} : !llvm.ptr -> i64
-  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %entry, %entry_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
-  llvm.store %weights, %weights_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
-  llvm.store %io, %io_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
-  llvm.store %arena, %arena_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
-  %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %entry_at = llvm.getelementptr %team[128] : (!ptr) -> !ptr, i8
+  %weights_at = llvm.getelementptr %team[136] : (!ptr) -> !ptr, i8
+  %io_at = llvm.getelementptr %team[144] : (!ptr) -> !ptr, i8
+  %arena_at = llvm.getelementptr %team[152] : (!ptr) -> !ptr, i8
+  %threads_at = llvm.getelementptr %team[160] : (!ptr) -> !ptr, i8
+  %threads = llvm.load %threads_at {alignment = 8 : i64} : !ptr -> i64
+  %lines = llvm.getelementptr %team[256] : (!ptr) -> !ptr, i8
+  llvm.store %entry, %entry_at {alignment = 8 : i64} : !ptr, !ptr
+  llvm.store %weights, %weights_at {alignment = 8 : i64} : !ptr, !ptr
+  llvm.store %io, %io_at {alignment = 8 : i64} : !ptr, !ptr
+  llvm.store %arena, %arena_at {alignment = 8 : i64} : !ptr, !ptr
+  %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !ptr -> i32
   %number = llvm.add %before, %single : i32
-  llvm.call @glow_count(%team, %lines, %team, %number)
-      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
-  %spins_at = llvm.getelementptr %team[168] : (!llvm.ptr) -> !llvm.ptr, i8
-  %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
-  llvm.call @glow_work(%team, %zero) : (!llvm.ptr, i64) -> ()
+  llvm.call @glow_count(%team, %lines, %team, %number) : (!ptr, !ptr, !ptr, i32) -> ()
+  %spins_at = llvm.getelementptr %team[168] : (!ptr) -> !ptr, i8
+  %spins = llvm.load %spins_at {alignment = 8 : i64} : !ptr -> i64
+  llvm.call @glow_work(%team, %zero) : (!ptr, i64) -> ()
   llvm.br ^other(%one : i64)
 ^other(%t: i64):
   %more = llvm.icmp "ult" %t, %threads : i64
   llvm.cond_br %more, ^join, ^done
 ^join:
-  %line = llvm.getelementptr %lines[%t] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
-  %done_at = llvm.getelementptr %line[4] : (!llvm.ptr) -> !llvm.ptr, i8
+  %line = llvm.getelementptr %lines[%t] : (!ptr, i64) -> !ptr, !line
+  %done_at = llvm.getelementptr %line[4] : (!ptr) -> !ptr, i8
   llvm.call @glow_wait(%team, %lines, %line, %done_at, %number, %spins)
-      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
+      : (!ptr, !ptr, !ptr, !ptr, i32, i64) -> ()
   %next = llvm.add %t, %one : i64
   llvm.br ^other(%next : i64)
 ^done:
   llvm.return
 }
 
-llvm.func @glow_end(%team: !llvm.ptr) {
+llvm.func @glow_end(%team: !ptr) {
   %single = llvm.mlir.constant(1 : i32) : i32
-  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
-  %end_at = llvm.getelementptr %team[176] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %single, %end_at {alignment = 4 : i64} : i32, !llvm.ptr
-  %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %lines = llvm.getelementptr %team[256] : (!ptr) -> !ptr, i8
+  %end_at = llvm.getelementptr %team[176] : (!ptr) -> !ptr, i8
+  llvm.store %single, %end_at {alignment = 4 : i64} : i32, !ptr
+  %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !ptr -> i32
   %number = llvm.add %before, %single : i32
-  llvm.call @glow_count(%team, %lines, %team, %number)
-      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.call @glow_count(%team, %lines, %team, %number) : (!ptr, !ptr, !ptr, i32) -> ()
   llvm.return
 }

@@ -86,7 +86,7 @@ CODE = Path(__file__).with_suffix(".mlir")
 _FUTEX = "%futex = llvm.mlir.constant({})"
 _PLATFORMS = {
     "x86_64": ('llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()', 202),
-    "aarch64": ('llvm.call_intrinsic "llvm.aarch64.hint"(%yield) : (i32) -> ()', 98),
+    "aarch64": ('llvm.call_intrinsic "llvm.aarch64.hint"(%single) : (i32) -> ()', 98),
 }
 """
 For each processor, the call that tells it that this is a spinning loop, and the number of the
