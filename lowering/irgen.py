@@ -26,7 +26,7 @@ New rules for nodes that only move data are registered with `@emits`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -39,7 +39,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, Region
+from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -125,15 +125,6 @@ def _pad(program: Program, node: PadOp) -> None:
     program.copy(BufferView(whole.buffer, inside), source)
 
 
-def _memrefs(graph: func.FuncOp, types: Sequence[Attribute]) -> list[MemRefType]:
-    found: list[MemRefType] = []
-    for t in types:
-        if not isinstance(t, TensorType):
-            raise failure(graph, f"expected a function of tensors, found {graph.function_type}")
-        found.append(memref_of(t))
-    return found
-
-
 def _signature(
     graph: func.FuncOp, states: Mapping[int, int]
 ) -> tuple[list[MemRefType], ArrayAttr[DictionaryAttr]]:
@@ -143,7 +134,10 @@ def _signature(
     """
     expect_static(graph)
     inputs, outputs = graph.function_type.inputs.data, graph.function_type.outputs.data
-    types, results = _memrefs(graph, inputs), _memrefs(graph, outputs)
+    memrefs = [memref_of(t) for t in (*inputs, *outputs) if isinstance(t, TensorType)]
+    if len(memrefs) < len(inputs) + len(outputs):
+        raise failure(graph, f"expected a function of tensors, found {graph.function_type}")
+    types, results = memrefs[: len(inputs)], memrefs[len(inputs) :]
     given = attribute_dictionaries(graph.arg_attrs, len(inputs))
     promised = attribute_dictionaries(graph.res_attrs, len(outputs))
     attributes: list[DictionaryAttr] = []
