@@ -25,7 +25,6 @@ from xdsl.utils.exceptions import VerifyException
 from ...glow_dialects.elements import element_bytes, offset_of, strided_memref, strides_of
 from ...glow_dialects.glow_nest.affine import Buffer
 from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
-from ...glow_dialects.glow_nest.nest import Repeat
 from ...glow_dialects.glow_nest.ops import NestOp
 from ...glow_dialects.glow_nest.schedule_verification import verify_registers, verify_schedule
 from ...glow_dialects.glow_nest.steps import KernelSteps
@@ -36,7 +35,6 @@ from .codegen.memory import Bound, FlatBuffers
 from .codegen.step_generator import Sharing, StepGenerator
 from .codegen.types import INDEX, flat_type, memory_type, significant_strides
 from .scratch import ALIGNMENT
-from .threads.divided_loops import Divided, buffers_outside
 
 _ONE_OPERAND = DenseArrayBase.from_list(_i32, [1, 0, 0, 0])
 
@@ -97,13 +95,11 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
     steps, threads = KernelSteps(kernel), kernel.thread_count
     _expect_registers(kernel, steps, machine)
     shared = threads > 1
-    tree = steps.tree()
-    divided = _divided(kernel, steps)
-    private = {b: None for d in divided.values() for b in d.private}
-    common = buffers_outside(tree, divided)
-    scratch = [steps.buffer(op.result) for op in steps.scratch()]
-    places, common_bytes = _packed([b for b in scratch if not shared or b in common])
-    own_places, own_bytes = _packed(list(private))
+    loops = [op for op in kernel.walk() if isinstance(op, RepeatOp)]
+    scratch = [op.result for op in steps.scratch()]
+    common = [steps.buffer(v) for v in scratch if not shared or _is_common(v, loops)]
+    places, common_bytes = _packed(common)
+    own_places, own_bytes = _packed([steps.buffer(v) for loop in loops for v in loop.private])
     scratch_bytes = common_bytes + threads * own_bytes
     leading = [INDEX, llvm.LLVMPointerType()] if shared else []
     types = [argument_type(a.type) for a in kernel.body.block.args]
@@ -152,18 +148,10 @@ def _expect_registers(kernel: KernelOp, steps: KernelSteps, machine: MachineDesc
             raise VerifyException(f"{error}: {op.schedule}") from None
 
 
-def _divided(kernel: KernelOp, steps: KernelSteps) -> dict[Repeat, Divided]:
-    """
-    Returns the loops whose iterations are divided; the key of nested loops is the first of them.
-    """
-    found: dict[Repeat, Divided] = {}
-    for op in kernel.walk():
-        if isinstance(op, RepeatOp) and op.divided is not None:
-            loops = tuple(steps.step_of[o] for o in op.divided_loops)
-            private = tuple(map(steps.buffer, op.private))
-            assert all(isinstance(loop, Repeat) for loop in loops)
-            found[loops[0]] = Divided(loops, private)  # pyright: ignore
-    return found
+def _is_common(scratch: SSAValue, loops: Sequence[RepeatOp]) -> bool:
+    """Returns whether scratch is accessed where it is not private, so that threads share it."""
+    private = {op for loop in loops if scratch in loop.private for op in loop.walk()}
+    return any(use.operation not in private for use in scratch.uses)
 
 
 def argument_type(t: Attribute) -> MemRefType:
@@ -207,7 +195,7 @@ def _in_scratch(emitter: Emitter, scratch: SSAValue, buffer: Buffer, shift: SSAV
 def _packed(buffers: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
     """Returns the place of each buffer if they lie one after the other, and the bytes of all."""
     places, end = {}, 0
-    for buffer in buffers:
+    for buffer in dict.fromkeys(buffers):
         places[buffer] = end
         size = buffer.high * element_bytes(buffer.element)
         end += -(-size // ALIGNMENT) * ALIGNMENT

@@ -8,7 +8,7 @@ divide the nests inside.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -39,24 +39,6 @@ def divided_loops(steps: Sequence[Step], threads: int) -> dict[Repeat, Divided]:
     first of them.
     """
     return dict(_divided(steps, steps, threads))
-
-
-def buffers_outside(steps: Iterable[Step], divided: Mapping[Repeat, Divided]) -> set[Buffer]:
-    """
-    Returns the buffers that all threads use together: those that are accessed where they are not
-    private.
-    """
-    found: set[Buffer] = set()
-    for step in steps:
-        if not isinstance(step, Repeat):
-            for nest in nests_of([step]):
-                found.update(a.buffer for a in (*reads_of(nest), *nest.writes))
-        elif step in divided:
-            inside = buffers_outside(divided[step].body, {})
-            found |= inside.difference(divided[step].private)
-        else:
-            found |= buffers_outside(step.steps, divided)
-    return found
 
 
 def _divided(
