@@ -61,8 +61,7 @@ def _others_of_kind(nest: Nest, best: Schedule, machine: MachineDescription) -> 
         case RegisterTile():
             roles = roles_of(nest, machine)
             assert roles is not None
-            for tiling in _cheapest((t.cost, t) for t in tilings(nest, roles, machine)):
-                yield tiled(nest, roles, tiling, machine)
+            yield from (tiled(roles, tiling) for tiling in _cheapest(tilings(roles)))
         case Reduce():
             model = CostModel(nest, machine)
             for candidate in _cheapest((model.cost(c), c) for c in model.candidates()):

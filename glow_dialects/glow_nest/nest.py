@@ -177,6 +177,12 @@ class Nest:
         return any(d.limit is not None for d in (*self.parallel, *self.reduced))
 
     @property
+    def writes_sums(self) -> bool:
+        """Whether it writes only what it reduces, in the type of the reduction."""
+        of, elements = self.reduction, [w.element for w in self.writes]
+        return of is not None and self.raw and not self.operands and elements == [of.element]
+
+    @property
     def is_empty(self) -> bool:
         return any(d.size == 0 for d in self.parallel)
 

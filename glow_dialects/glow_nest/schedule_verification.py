@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from xdsl.utils.exceptions import VerifyException
@@ -71,8 +71,7 @@ def registers_of(nest: Nest, schedule: Schedule) -> int:
     """
     if not isinstance(schedule, Reducing) or nest.reduction is None:
         return 0
-    tile: Mapping[Dim, int] = dict(_tile(nest, schedule))
-    sums = accumulators(nest, tile, schedule.vector)
+    tile, sums = dict(_tile(nest, schedule)), sums_of(nest, schedule)
     vectors = min(
         (
             vectors_kept(prod(n for d, n in tile.items() if a.stride(d) != 0), prod(tile.values()))
@@ -84,6 +83,11 @@ def registers_of(nest: Nest, schedule: Schedule) -> int:
     if sums == 1 or not isinstance(schedule, Reduce | RegisterTile):
         return sums
     return sums + vectors + 1
+
+
+def sums_of(nest: Nest, schedule: Reducing) -> int:
+    """Returns the accumulators of the largest tile of a schedule."""
+    return accumulators(nest, dict(_tile(nest, schedule)), schedule.vector)
 
 
 def accumulators(nest: Nest, tile: Mapping[Dim, int], vector: Dim | None) -> int:
@@ -287,7 +291,7 @@ def _verify_steps(nest: Nest, schedule: Reducing) -> None:
         return
     if schedule.prefetch_steps:
         raise VerifyException("expected single steps where steps ahead are prefetched, found more")
-    if counted_loop(nest, schedule.reduced, schedule.unrolled) is None:
+    if counted_loop(nest, schedule) is None:
         found = schedule.reduced[-1].name if schedule.reduced else "none"
         raise VerifyException(
             f"expected {schedule.steps} steps together of an innermost loop of the reduction of "
@@ -295,12 +299,13 @@ def _verify_steps(nest: Nest, schedule: Reducing) -> None:
         )
 
 
-def counted_loop(nest: Nest, loops: Sequence[Dim], unrolled: Collection[Dim]) -> Dim | None:
-    """Returns the innermost of the loops of a reduction if it is emitted, with a known size."""
-    if not loops or loops[-1] in unrolled or loops[-1].limit is not None:
+def counted_loop(nest: Nest, schedule: Reducing) -> Dim | None:
+    """Returns the innermost loop of a reduction if it is emitted, with a known size."""
+    inner = schedule.reduced[-1] if schedule.reduced else None
+    if inner is None or inner in schedule.unrolled or inner.limit is not None:
         return None
-    is_ranged = nest.range is not None and loops[-1] is nest.range.dim
-    return None if is_ranged else loops[-1]
+    is_ranged = nest.range is not None and inner is nest.range.dim
+    return None if is_ranged else inner
 
 
 def _verify_ranged(dim: Dim, schedule: Reducing) -> None:

@@ -108,14 +108,8 @@ def sums_of(nest: Nest, plan: TilePlan) -> Buffer:
 
 def stores_directly(nest: Nest, plan: TilePlan) -> bool:
     """Returns whether whole tiles of results are what the nest writes."""
-    assert nest.reduction is not None
-    return (
-        nest.raw
-        and not nest.operands
-        and nest.writes[0].element == nest.reduction.element
-        and plan.roles.lane.size % COLUMNS == 0
-        and len(plan.roles.pixels) == 1
-    )
+    roles = plan.roles
+    return nest.writes_sums and roles.lane.size % COLUMNS == 0 and len(roles.pixels) == 1
 
 
 def finished(nest: Nest, schedule: AmxTile, machine: MachineDescription) -> AmxTile:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.content import outer_loops
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import AmxTile, RegisterTile, Schedule
@@ -17,7 +16,7 @@ from ....glow_dialects.glow_nest.schedule_verification import verify_registers, 
 from ....glow_dialects.machine import MachineDescription
 from .amx_groups import verify_finish
 from .amx_tile import tile_plans
-from .register_tile import Tiling, roles_of, tiled
+from .register_tile import Tiling, flattened, in_chunks, roles_of
 
 
 def fitted(nest: Nest, schedule: Schedule, machine: MachineDescription) -> tuple[Nest, Schedule]:
@@ -53,26 +52,15 @@ def _with_loops_of(nest: Nest, schedule: RegisterTile, machine: MachineDescripti
     roles = roles_of(nest, machine)
     if roles is None:
         raise ValueError("expected a product with vectors over blocks")
-    tiling = _tiling_of(nest, schedule)
-    chunked = schedule.chunks is not None
-    try:
-        return tiled(nest, roles, tiling, machine, chunked)[0]
-    except KeyError as error:
-        raise ValueError(f"expected parts of {error.args[0].name}") from None
-
-
-def _tiling_of(nest: Nest, schedule: RegisterTile) -> Tiling:
-    """
-    Returns the register tile of a schedule, in the loops of the nest before some became a list.
-    """
-    known = {"".join(d.name for d in pair): pair for pair in pairwise(nest.parallel)}
-    known |= {d.name: (d,) for d in nest.parallel}
-    loops: dict[Dim, tuple[Dim, ...]] = {}
-    for dim in (*schedule.order, *schedule.parts):
-        if dim.name not in known:
-            raise ValueError(f"expected loops of the nest, found {dim.name}")
-        loops[dim] = known[dim.name]
-    order = tuple(d for dim in schedule.order for d in loops[dim])
-    parts = {loops[dim][-1]: tuple(each) for dim, each in schedule.parts.items()}
-    static = next((loops[dim] for dim in schedule.parts if len(loops[dim]) > 1), ())
-    return Tiling(0.0, parts, order, static)
+    own = {d.name: d for d in nest.parallel}
+    places = {d.name: i for i, d in enumerate(schedule.order)}
+    for pair in pairwise(nest.parallel):
+        name = "".join(d.name for d in pair)
+        if name in places and name not in own:
+            nest = flattened(nest, pair)[0]
+            ordered = sorted(nest.parallel, key=lambda d: places.get(d.name, 0))
+            return replace(nest, parallel=tuple(ordered))
+    if schedule.chunks is None:
+        return nest
+    bound = with_loops(schedule, {d: own.get(d.name, d) for d in loops_of(schedule)})
+    return in_chunks(roles, Tiling(bound.parts, bound.order))[0]

@@ -32,7 +32,7 @@ from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from .amx_tile import TilePlan, filter_bytes
 from .around import ALONE, Around
-from .register_tile import Roles, prefetches_pixels, roles_of
+from .register_tile import Roles, roles_of
 from .streams import stream_distances
 
 
@@ -105,18 +105,16 @@ def _of_register_tile(
     roles = roles_of(nest, machine)
     assert roles is not None
     lines, far = schedule.prefetch_lines, prefetched_bytes(machine)
-    if _spreads(nest, roles, schedule, machine):
-        lines = _next_filters(nest, roles, schedule)
-    number, distance, next_tile = roles.filter_number, {}, {}
+    if _spreads(roles, schedule):
+        lines = _next_filters(roles, schedule)
+    number, distance, next_tile = nest.reduced_reads.index(roles.filter), {}, {}
     # what the lines bring is far only if it does not stay
     goes = lines is None or (roles.blocks and _panel_bytes(roles, schedule) > far)
     # filters of a chunk stay in the first cache
     if goes and schedule.chunks is None and nest.touched_bytes(roles.filter) > far:
         distance = {number: TIMINGS.prefetch_bytes // element_bytes(roles.filter.element)}
-    if prefetches_pixels(nest, roles, machine):
-        pixel = _next_pixel(roles, schedule)
-        if pixel is not None:
-            next_tile = {1 - number: pixel}
+    if roles.prefetches_pixels and (pixel := _next_pixel(roles, schedule)) is not None:
+        next_tile = {1 - number: pixel}
     return replace(
         schedule,
         prefetch_distance=distance,
@@ -157,13 +155,13 @@ def _inner_pixels(roles: Roles, schedule: RegisterTile) -> list[Dim]:
     return [d for d in roles.inside(schedule.order) if d in roles.pixels]
 
 
-def _spreads(nest: Nest, roles: Roles, schedule: RegisterTile, machine: MachineDescription) -> bool:
+def _spreads(roles: Roles, schedule: RegisterTile) -> bool:
     """
     Returns whether to read the filters of the next tile of blocks from memory all the while that
     pixels meet the present ones. While the first pixels meet them, they are needed faster than
     memory gives them. The filters of two tiles must fit into the cache, however, beside the image.
     """
-    pixels = _inner_pixels(roles, schedule)
+    nest, pixels = roles.nest, _inner_pixels(roles, schedule)
     if not pixels:
         return False
     if streams(nest, roles.filter):
@@ -173,16 +171,16 @@ def _spreads(nest: Nest, roles: Roles, schedule: RegisterTile, machine: MachineD
     # of a batch, one image at a time meets all filters
     images = prod(d.size for d in roles.pixels if d not in pixels)
     beside = nest.touched_bytes(roles.image) // images + 2 * _panel_bytes(roles, schedule)
-    far = nest.touched_bytes(roles.filter) > prefetched_bytes(machine)
-    return far and beside <= machine.l2_bytes
+    far = nest.touched_bytes(roles.filter) > prefetched_bytes(roles.machine)
+    return far and beside <= roles.machine.l2_bytes
 
 
-def _next_filters(nest: Nest, roles: Roles, schedule: RegisterTile) -> Lines:
+def _next_filters(roles: Roles, schedule: RegisterTile) -> Lines:
     """
     Returns the lines to prefetch in each step, so that the filters of the next tile of blocks are
     near when all pixels have met the present ones.
     """
-    pixels, panel = _inner_pixels(roles, schedule), _panel(roles, schedule)
+    nest, pixels, panel = roles.nest, _inner_pixels(roles, schedule), _panel(roles, schedule)
     terms = {d: roles.filter.stride(d) for d in nest.parallel if d is not roles.vector}
     place = Affine(terms, roles.filter.place.constant + panel)
     reduced, share = nest.reduced, panel
@@ -199,7 +197,8 @@ def _next_filters(nest: Nest, roles: Roles, schedule: RegisterTile) -> Lines:
     for dim, inner in zip(reduced, row_major_strides([d.size for d in reduced]), strict=True):
         place += dim * (step * inner)
     line = LINE_BYTES // element_bytes(roles.filter.element)
-    return Lines(roles.filter_number, place, -(-step // line), line)
+    number = nest.reduced_reads.index(roles.filter)
+    return Lines(number, place, -(-step // line), line)
 
 
 def _of_amx_tile(nest: Nest, schedule: AmxTile) -> AmxTile:

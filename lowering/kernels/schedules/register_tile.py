@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from math import inf, prod
+from itertools import pairwise, product
+from math import prod
+from operator import itemgetter
 
 from ....glow_dialects.costs import near_bytes, tile
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, stride_of
 from ....glow_dialects.glow_nest.nest import Nest, mapped
 from ....glow_dialects.glow_nest.schedule import Chunks, LoopPart, RegisterTile
 from ....glow_dialects.machine import MachineDescription
@@ -34,15 +35,15 @@ from .steps import steps_together
 
 @dataclass(frozen=True)
 class Roles:
-    """The roles of the dimensions of a product with vectors over blocks."""
+    """The roles of the dimensions of a product with vectors over blocks, on a machine."""
 
+    nest: Nest
+    machine: MachineDescription
     vector: Dim
     vectors: int
     """The number of vectors that the lanes of a block fill."""
     image: Access
     filter: Access
-    filter_number: int
-    """The number of the filter among the reads of the reduction."""
     blocks: tuple[Dim, ...]
     """The parallel dimensions that only the filter depends on, without the vector."""
     pixels: tuple[Dim, ...]
@@ -51,6 +52,21 @@ class Roles:
     def inside(self, order: Sequence[Dim]) -> Sequence[Dim]:
         """Returns the loops inside that over tiles of blocks; none if there are no blocks."""
         return order[order.index(self.blocks[-1]) + 1 :] if self.blocks else ()
+
+    @property
+    def filter_bytes(self) -> int:
+        """The bytes of the filters of a block that a step reads."""
+        elements = self.vector.size * stride_of(self.filter, self.vector)
+        return elements * element_bytes(self.filter.element)
+
+    @property
+    def prefetches_pixels(self) -> bool:
+        """
+        Whether tiles prefetch the pixels of the next tile, unless they are a list: the image comes
+        from a far cache, and no window of the same tile reads a pixel before.
+        """
+        far = self.nest.touched_bytes(self.image) > near_bytes(self.machine)
+        return far and bool(self.pixels) and len(self.nest.reduced) == 2
 
 
 def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
@@ -65,15 +81,15 @@ def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
         fits = vector.size in (lanes, machine.channel_block) and vector.size >= lanes
         if not fits or any(w.stride(vector) != 1 for w in nest.writes):
             continue
-        for number, (image, filters) in ((1, (a, b)), (0, (b, a))):
+        for image, filters in ((a, b), (b, a)):
             if (image.stride(vector), filters.stride(vector)) == (0, nest.reduction.terms):
                 others = [d for d in nest.parallel if d is not vector]
                 blocks = [d for d in others if image.stride(d) == 0 != filters.stride(d)]
                 pixels = [d for d in others if filters.stride(d) == 0 != image.stride(d)]
                 if any(filters.is_chosen_along(d) for d in pixels):
                     continue
-                vectors = vector.size // lanes
-                return Roles(vector, vectors, image, filters, number, tuple(blocks), tuple(pixels))
+                found = (vector, vector.size // lanes, image, filters, tuple(blocks), tuple(pixels))
+                return Roles(nest, machine, *found)
     return None
 
 
@@ -109,9 +125,8 @@ def flattened(nest: Nest, dims: Sequence[Dim]) -> tuple[Nest, Dim]:
 
 @dataclass(frozen=True)
 class Tiling:
-    """A register tile, with its estimated cycles."""
+    """A register tile."""
 
-    cost: float
     parts: dict[Dim, tuple[LoopPart, ...]]
     order: tuple[Dim, ...]
     """The order of the parallel loops."""
@@ -124,54 +139,40 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> Costed | None:
     roles = roles_of(nest, machine)
     if roles is None:
         return None
-    best = min(tilings(nest, roles, machine), key=lambda t: t.cost)
-    if best.cost == inf:
-        return None
-    return Costed(best.cost, *tiled(nest, roles, best, machine))
+    cost, best = min(tilings(roles), key=itemgetter(0))
+    return Costed(cost, *tiled(roles, best))
 
 
-def tiled(
-    nest: Nest,
-    roles: Roles,
-    tiling: Tiling,
-    machine: MachineDescription,
-    chunked: bool = True,
-) -> tuple[Nest, RegisterTile]:
+def tiled(roles: Roles, tiling: Tiling) -> tuple[Nest, RegisterTile]:
     """
-    Returns the nest and its schedule with a tile. The nest may get a list of pixels and, if it may
-    be `chunked`, chunks of the reduction.
+    Returns the nest and its schedule with a tile. The nest may get a list of pixels, or chunks of
+    the reduction.
     """
-    parts, order, one = dict(tiling.parts), tiling.order, None
-    chunks: Chunks | None = None
+    parts, order, one, chunks = dict(tiling.parts), tiling.order, None, None
     if tiling.static:
-        nest, one = flattened(replace(nest, parallel=order), tiling.static)
+        nest, one = flattened(replace(roles.nest, parallel=order), tiling.static)
         order = nest.parallel
         parts[one] = parts.pop(tiling.static[-1])
-    elif chunked:
-        nest, chunks = _chunks(nest, roles, tiling, machine)
-    lanes = roles.vector.size // roles.vectors
-    sums = roles.vectors * prod(max(part.tile for part in found) for found in parts.values())
+    else:
+        nest, chunks = in_chunks(roles, tiling)
     schedule = RegisterTile(
         order=order,
         reduced=nest.reduced,
         vector=roles.vector,
-        lanes=lanes,
+        lanes=roles.vector.size // roles.vectors,
         vectors=roles.vectors,
         unrolled=nest.tabled,
-        steps=steps_together(nest, nest.reduced, nest.tabled, lanes, sums),
         parts=parts,
         listed=one,
         blocks=roles.blocks[-1] if roles.blocks else None,
         chunks=chunks,
     )
-    return nest, schedule
+    return nest, replace(schedule, steps=steps_together(nest, schedule))
 
 
-def _chunks(
-    nest: Nest, roles: Roles, tiling: Tiling, machine: MachineDescription
-) -> tuple[Nest, Chunks | None]:
-    """Returns a nest with chunks of the reduction, if there are any."""
-    size = _chunk_size(nest, roles, tiling, machine)
+def in_chunks(roles: Roles, tiling: Tiling) -> tuple[Nest, Chunks | None]:
+    """Returns the nest with chunks of the reduction, if there are any."""
+    nest, size = roles.nest, _chunk_size(roles, tiling)
     if size is None:
         return nest, None
     outer, *rest = nest.reduced
@@ -181,58 +182,29 @@ def _chunks(
     return nest, Chunks(number, roles.inside(tiling.order)[0])
 
 
-def _chunk_size(
-    nest: Nest, roles: Roles, tiling: Tiling, machine: MachineDescription
-) -> int | None:
+def _chunk_size(roles: Roles, tiling: Tiling) -> int | None:
     """
     Returns the size of chunks of the outermost reduced loop whose filters fit into the L1 cache, if
     many tiles of pixels, which are no list, meet the filters of a tile of blocks and these do not
     fit.
     """
-    parts, within = tiling.parts, roles.inside(tiling.order)
-    if tiling.static or not within or within[0] not in roles.pixels or not _writes_sums(nest):
+    nest, within = roles.nest, roles.inside(tiling.order)
+    if tiling.static or not within or within[0] not in roles.pixels or not nest.reduced:
         return None
-    if sum(p.tiles for p in parts.get(within[0], ())) < TIMINGS.least_chunk_tiles:
+    if not nest.writes_sums or stride_of(roles.filter, roles.vector) > 1:
         return None
+    blocks, pixels = (tiling.parts.get(d, ()) for d in (roles.blocks[-1], within[0]))
     outer, *rest = nest.reduced
-    if outer.limit is not None:
+    if sum(p.tiles for p in pixels) < TIMINGS.least_chunk_tiles or not blocks or outer.limit:
         return None
     steps = prod(d.size for d in rest)
-    step_bytes = parts[roles.blocks[-1]][0].tile * _filter_bytes(nest, roles) * steps
-    most = int(TIMINGS.chunk_l1_share * machine.l1_bytes) // step_bytes
+    step_bytes = blocks[0].tile * roles.filter_bytes * steps
+    most = int(TIMINGS.chunk_l1_share * roles.machine.l1_bytes) // step_bytes
     size = max((n for n in range(1, most + 1) if outer.size % n == 0), default=0)
     return size if TIMINGS.least_chunk_steps <= size * steps < outer.size * steps else None
 
 
-def _filter_bytes(nest: Nest, roles: Roles) -> int:
-    """Returns the bytes of the filters of a block that a step reads."""
-    assert nest.reduction is not None
-    elements = roles.vector.size * nest.reduction.terms
-    return elements * element_bytes(roles.filter.element)
-
-
-def _writes_sums(nest: Nest) -> bool:
-    """Returns whether a nest writes only sums, in the type in which they are added."""
-    reduction = nest.reduction
-    return (
-        reduction is not None
-        and reduction.terms == 1
-        and nest.raw
-        and not nest.operands
-        and [w.element for w in nest.writes] == [reduction.element]
-    )
-
-
-def prefetches_pixels(nest: Nest, roles: Roles, machine: MachineDescription) -> bool:
-    """
-    Returns whether tiles prefetch the pixels of the next tile, unless they are a list: the image
-    comes from a far cache, and no window of the same tile reads a pixel before.
-    """
-    far = nest.touched_bytes(roles.image) > near_bytes(machine)
-    return far and bool(roles.pixels) and len(nest.reduced) == 2
-
-
-def _order(nest: Nest, roles: Roles, is_list: bool, machine: MachineDescription) -> tuple[Dim, ...]:
+def _order(roles: Roles, is_list: bool) -> tuple[Dim, ...]:
     """
     Returns the order of the parallel loops. Blocks are outside pixels, so that the filters of a
     tile stay in the nearest cache while all pixels meet them. If the image does not stay in a near
@@ -240,10 +212,11 @@ def _order(nest: Nest, roles: Roles, is_list: bool, machine: MachineDescription)
     pixels if all filters are near, and tiles do not prefetch their pixels or these come from
     memory.
     """
+    nest, machine = roles.nest, roles.machine
     image, filters = (nest.touched_bytes(a) for a in (roles.image, roles.filter))
     if image <= near_bytes(machine) or not roles.blocks:
         return nest.parallel
-    is_prefetched = not is_list and prefetches_pixels(nest, roles, machine)
+    is_prefetched = not is_list and roles.prefetches_pixels
     *rows, row = [d for d in roles.pixels if d.size > 1] or [roles.vector]
     rows_bytes = image // prod(d.size for d in rows)
     near = TIMINGS.resident_l2_share * machine.l2_bytes
@@ -256,48 +229,49 @@ def _order(nest: Nest, roles: Roles, is_list: bool, machine: MachineDescription)
     return (*(d for d in nest.parallel if d not in inner), *inner)
 
 
-def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[Tiling]:
-    """Yields all register tiles that fit into the registers."""
-    is_fused = _is_fused(roles, machine)
+def tilings(roles: Roles) -> Iterator[tuple[float, Tiling]]:
+    """Yields all register tiles that fit into the registers, with their estimated cycles."""
+    # one instruction multiplies and adds; for words, it comes with bytes
+    machine = roles.machine
+    is_float = computes_in_float(roles.filter.element)
+    is_fused = machine.has_fma if is_float else bool(machine.int8_dots)
     last, blocks = roles.pixels[-1:], roles.blocks[-1:]
-    choices = [last]
-    if len(roles.pixels) > 1:
-        a, b = pair = roles.pixels[-2:]
-        is_limited = any(d.limit is not None for d in pair)
-        if not is_limited and nest.parallel.index(b) == nest.parallel.index(a) + 1:
-            choices.append(pair)
+    choices, pair = [last], roles.pixels[-2:]
+    if pair in set(pairwise(roles.nest.parallel)) and not any(d.limit for d in pair):
+        choices.append(pair)
     block_size = prod(d.size for d in blocks)
     for together, pixels in product(range(1, min(8, block_size) + 1), choices):
         block_parts, size = balanced(block_size, together), prod(d.size for d in pixels)
         points = machine.most_points(together * roles.vectors, is_fused)
         is_list = len(pixels) > 1
-        order = _order(nest, roles, is_list, machine)
+        order = _order(roles, is_list)
         for most in range(1, min(size, points) + 1):
             pixel_parts = balanced(size, most)
             if is_list and sum(p.tiles for p in pixel_parts) > TIMINGS.most_listed_tiles:
                 continue
             parts = {**dict.fromkeys(last, pixel_parts), **dict.fromkeys(blocks, block_parts)}
-            tiling = Tiling(0.0, parts, order, pixels if is_list else ())
-            yield replace(tiling, cost=_cost(nest, roles, tiling, machine))
+            tiling = Tiling(parts, order, pixels if is_list else ())
+            yield _cost(roles, tiling), tiling
 
 
-def _cost(nest: Nest, roles: Roles, tiling: Tiling, machine: MachineDescription) -> float:
+def _cost(roles: Roles, tiling: Tiling) -> float:
     """Returns the cycles of a nest with a register tile."""
+    nest, machine = roles.nest, roles.machine
     pixels, blocks = tiling.static or roles.pixels[-1:], roles.blocks[-1:]
     pixel_parts, block_parts = (
         tiling.parts[dims[-1]] if dims else (LoopPart(0, 1, 1),) for dims in (pixels, blocks)
     )
     steps = prod(d.size for d in nest.reduced)
-    far = _far_reads(nest, roles, steps, machine)
-    is_chunked = _chunk_size(nest, roles, tiling, machine) is not None
-    if not tiling.static and not is_chunked and prefetches_pixels(nest, roles, machine):
+    far = _far_reads(roles, steps)
+    is_chunked = _chunk_size(roles, tiling) is not None
+    if not tiling.static and not is_chunked and roles.prefetches_pixels:
         far *= TIMINGS.prefetched_pixel_share
     if blocks and tiling.order != nest.parallel:
         # only the first of the blocks that meet pixels inside of a loop finds them far
         far /= sum(p.tiles for p in block_parts)
     from_l2 = 0.0
-    if not is_chunked and not _filters_are_near(nest, roles, tiling, machine):
-        from_l2 = _filter_bytes(nest, roles) / roles.vectors / (machine.vector_bits // 8)
+    if not is_chunked and not _filters_are_near(roles, tiling):
+        from_l2 = roles.filter_bytes / roles.vectors / (machine.vector_bits // 8)
     cycles = 0.0
     for b, p in product(block_parts, pixel_parts):
         filters = b.tile * roles.vectors
@@ -309,32 +283,24 @@ def _cost(nest: Nest, roles: Roles, tiling: Tiling, machine: MachineDescription)
     return cycles * total / prod(d.size for d in (*pixels, *blocks))
 
 
-def _filters_are_near(
-    nest: Nest, roles: Roles, tiling: Tiling, machine: MachineDescription
-) -> bool:
+def _filters_are_near(roles: Roles, tiling: Tiling) -> bool:
     """
     Returns whether the filters that pixels meet stay in the nearest cache until others meet them.
     """
-    used = nest.touched_bytes(roles.filter)
+    used = roles.nest.touched_bytes(roles.filter)
     if not roles.blocks or any(d in roles.pixels for d in roles.inside(tiling.order)):
         blocks = tiling.parts[roles.blocks[-1]][0].tile if roles.blocks else 1
-        used = blocks * _filter_bytes(nest, roles) * prod(d.size for d in nest.reduced)
-    return used <= TIMINGS.chunk_l1_share * machine.l1_bytes
+        used = blocks * roles.filter_bytes * prod(d.size for d in roles.nest.reduced)
+    return used <= TIMINGS.chunk_l1_share * roles.machine.l1_bytes
 
 
-def _is_fused(roles: Roles, machine: MachineDescription) -> bool:
-    """Returns whether one instruction multiplies and adds; for words, it comes with bytes."""
-    is_float = computes_in_float(roles.filter.element)
-    return machine.has_fma if is_float else bool(machine.int8_dots)
-
-
-def _far_reads(nest: Nest, roles: Roles, steps: int, machine: MachineDescription) -> float:
+def _far_reads(roles: Roles, steps: int) -> float:
     """
     Returns the share of the pixels of a tile that come from a far cache; windows read a pixel
     several times.
     """
-    size = nest.touched_bytes(roles.image)
-    if size <= near_bytes(machine):
+    size = roles.nest.touched_bytes(roles.image)
+    if size <= near_bytes(roles.machine):
         return 0.0
-    reads = prod(d.size for d in nest.parallel if roles.image.stride(d)) * steps
+    reads = prod(d.size for d in roles.nest.parallel if roles.image.stride(d)) * steps
     return min(1.0, size / element_bytes(roles.image.element) / reads)

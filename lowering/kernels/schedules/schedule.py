@@ -11,7 +11,8 @@ This rule was measured.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from math import inf, prod
 
@@ -31,10 +32,9 @@ from ....glow_dialects.timings import TIMINGS
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
 from .blocking import lines_compete
-from .loop_order import far_array_outside
 from .steps import steps_together
-from .streams import spread
-from .windows import Window, window_of
+from .streams import far_array_outside, spread
+from .windows import window_of
 
 
 def choose_schedule(nest: Nest, machine: MachineDescription) -> VectorSchedule:
@@ -184,11 +184,8 @@ class CostModel:
         self.nest = nest
         self.machine = machine
         self.reads = nest.reduction.reads
-        self.depends = [{d for d in nest.parallel if a.stride(d) != 0} for a in self.reads]
-        self.reduced_size = prod(d.size for d in nest.reduced)
         self.unrolled = nest.tabled
         self.copies = prod(d.size for d in self.unrolled)
-        self._windows: dict[Dim | None, Window | None] = {}
         self.maps = nest.reduction.map is not None and len(self.reads) > 2
         # a tile reads one index
         self.indexing = {d for a in nest.index_accesses() for d in a.place.terms}
@@ -204,16 +201,18 @@ class CostModel:
             for a in self.reads
         ]
 
+        self._window = cache(
+            lambda vector: None if self.chooses else window_of(nest, vector, machine)
+        )
+
     def schedule(self, best: Candidate) -> Reduce:
         nest, (rows, row_lanes) = self.nest, self.rows(best)
         window = self._window(best.vector)
         reduced = tuple(sorted(nest.reduced, key=lambda d: d is best.vector))
         unrolled = self.unrolled if window is None else self.unrolled | {window.loop}
-        sums = accumulators(nest, best.tile, best.vector)
         schedule = Reduce(
             order=far_array_outside(nest, self.machine),
             reduced=reduced,
-            steps=steps_together(nest, reduced, unrolled, best.lanes, sums),
             vector=best.vector,
             lanes=best.lanes,
             tile=best.tile,
@@ -221,7 +220,8 @@ class CostModel:
             rows=rows,
             row_lanes=row_lanes,
         )
-        return spread(nest, schedule, self.machine)
+        steps = steps_together(nest, schedule)
+        return spread(nest, replace(schedule, steps=steps), self.machine)
 
     def candidates(self) -> Iterator[Candidate]:
         yield Candidate(None, 1, {})
@@ -231,12 +231,6 @@ class CostModel:
                 continue
             for tile in self._tiles(vector, lanes):
                 yield Candidate(vector, lanes, tile)
-
-    def _window(self, vector: Dim | None) -> Window | None:
-        if vector not in self._windows:
-            window = None if self.chooses else window_of(self.nest, vector, self.machine)
-            self._windows[vector] = window
-        return self._windows[vector]
 
     def _vectors(self) -> Iterator[Dim]:
         nest = self.nest
@@ -257,8 +251,7 @@ class CostModel:
         are shared.
         """
         others = [d for d in self.nest.parallel if d is not vector and d not in self.indexing]
-        shared = [d for d in others if any(d not in s for s in self.depends)]
-        dims = [vector, *self._largest_unused(shared)]
+        dims = [vector, *self._largest_unused(others)]
         window = self._window(vector)
         wide = [] if window is None else window.overlapping
         sizes_of = [self._sizes(d, lanes if d is vector else 1, d in wide) for d in dims]
@@ -268,11 +261,11 @@ class CostModel:
             if points == 1 or points * (self.nest.weight + self.copies) <= TIMINGS.most_emitted:
                 yield tile
 
-    def _largest_unused(self, shared: Sequence[Dim]) -> list[Dim]:
+    def _largest_unused(self, dims: Sequence[Dim]) -> list[Dim]:
         """Returns, for each read, the innermost large dimension that it does not depend on."""
         chosen: list[Dim] = []
-        for depends in self.depends:
-            unused = [d for d in shared if d not in depends and d not in chosen]
+        for access in self.reads:
+            unused = [d for d in dims if access.stride(d) == 0 and d not in chosen]
             if unused:
                 chosen.append(max(reversed(unused), key=lambda d: min(d.size, 8)))
         return chosen[:2]
@@ -298,31 +291,27 @@ class CostModel:
             kept = max(kept, window.kept(tile, lanes))
         if sums + kept > self.machine.vector_registers:
             return inf
-        steps = 1.0
-        for dim in (*self.nest.parallel, *self.nest.reduced):
-            step = tile.get(dim, 1) * (lanes if dim is vector else 1)
-            steps *= -(-dim.size // step)
+        tiles, steps = (
+            prod(-(-d.size // (tile.get(d, 1) * (lanes if d is vector else 1))) for d in dims)
+            for dims in (self.nest.parallel, self.nest.reduced)
+        )
         copies = 1 if window is None else window.loop.size
         cycles = reduction_step(sums, loads, self.machine.has_fma, copies)
         if self.chooses:
             cycles += TIMINGS.chosen_step
-        return steps * cycles + self._finish(candidate, steps)
+        return tiles * steps * cycles + tiles * min(steps, 1) * self._finish(candidate)
 
-    def _finish(self, candidate: Candidate, steps: float) -> float:
-        """
-        Returns the time to write the tiles, after a reduction across lanes if these are reduced.
-        """
+    def _finish(self, candidate: Candidate) -> float:
+        """Returns the time to write a tile, after a reduction across lanes if these are reduced."""
         nest, vector, lanes = self.nest, candidate.vector, candidate.lanes
-        reduced_steps, points = self.reduced_size, prod(candidate.tile.values())
+        points = prod(candidate.tile.values())
         per_tile = points * (nest.weight + 1.0)
         if vector is not None and vector in nest.reduced:
-            step = lanes * candidate.tile.get(vector, 1)
-            reduced_steps = self.reduced_size / vector.size * -(-vector.size // step)
             per_tile += points * lane_sum(lanes, self.rows(candidate)[1] > 1)
         elif vector is not None and not interleaves(nest, vector):
             if any(w.stride(vector) != 1 for w in nest.writes):
                 per_tile += points * TIMINGS.stored_lane * lanes
-        return steps / max(1, reduced_steps) * per_tile
+        return per_tile
 
     def rows(self, candidate: Candidate) -> tuple[Dim | None, int]:
         """

@@ -12,6 +12,7 @@ from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
 from glow.glow_dialects.glow_nest.affine import Buffer, Dim, Indirect, Limit, View
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from glow.glow_dialects.glow_nest.schedule import Reduce
 from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.kernels.schedules import steps
 from glow.lowering.kernels.schedules.steps import steps_together
@@ -88,5 +89,7 @@ def nest(
     ids=["12", "10", "24", "28", "3", "all", "integers", "limit", "chosen", "work"],
 )
 def test_steps_together(product: Nest, sums: int, expected: int):
-    assert steps_together(product, product.reduced, (), 8, sums) == expected
-    assert steps_together(product, product.reduced, product.reduced, 8, sums) == 1
+    (i, j), reduced = product.parallel, product.reduced
+    schedule = Reduce(order=(i, j), reduced=reduced, vector=j, lanes=8, tile={i: sums})
+    assert steps_together(product, schedule) == expected
+    assert steps_together(product, replace(schedule, unrolled=frozenset(reduced))) == 1
