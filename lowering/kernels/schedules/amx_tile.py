@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from math import prod
 
-from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
+from xdsl.dialects.builtin import bf16, f32, i32
 
 from ....glow_dialects.costs import amx_group, results
-from ....glow_dialects.elements import element_bytes, is_unsigned, storage_type
+from ....glow_dialects.elements import element_bytes, is_byte, is_unsigned, storage_type
 from ....glow_dialects.glow_nest.affine import Access, Dim, stride_of
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.glow_nest.schedule import AmxTile, TileGroup
@@ -63,18 +64,16 @@ class TileRoles:
     """The parallel dimensions that only the filter depends on, without `lane`."""
     others: tuple[Dim, ...]
 
+    @cached_property
+    def line(self) -> tuple[Dim, Dim]:
+        """The dimensions of groups; dimensions that the nest lacks have size 1."""
+        outer, inner = (Dim("row", 1), Dim("pixel", 1), *self.pixels)[-2:]
+        return outer, inner
+
     @property
     def filter_size(self) -> int:
         """The bytes of an element of the filter."""
         return element_bytes(self.filter.element)
-
-
-_PRODUCTS = {
-    (False, False): TileProduct.I8_I8,
-    (False, True): TileProduct.I8_U8,
-    (True, False): TileProduct.U8_I8,
-    (True, True): TileProduct.U8_U8,
-}
 
 
 def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
@@ -87,25 +86,23 @@ def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
     parts = next((d for d in nest.reduced if isinstance(image.stride(d), tuple)), None)
     if product is None or len(nest.writes) != 1 or not _is_plain(nest, parts):
         return None
-    terms = reduction.terms
     lane = next((d for d in nest.parallel if _is_lane(nest, d)), None)
     if lane is None:
         return None
     neighbours = QUAD // element_bytes(image.element)
     depth = next((d for d in nest.reduced if image.stride(d) == neighbours), None)
-    quads = 1 if depth is None else _most_dividing(depth.size, TILE_ROWS)
-    pitch = COLUMNS * terms if depth is None else stride_of(filters, depth)
-    if pitch < COLUMNS * terms or (
-        depth is not None and quads < min(TIMINGS.least_amx_quads, depth.size)
-    ):
-        return None
+    quads, pitch = 1, COLUMNS * reduction.terms
+    if depth is not None:
+        quads = max(n for n in range(1, TILE_ROWS + 1) if depth.size % n == 0)
+        pitch = stride_of(filters, depth)
+        if pitch < COLUMNS * reduction.terms or quads < min(TIMINGS.least_amx_quads, depth.size):
+            return None
     rest = [d for d in nest.parallel if d is not lane]
-    pixels = [d for d in rest if stride_of(filters, d) == 0 and stride_of(image, d) > 0]
-    panels = [d for d in rest if stride_of(image, d) == 0 and stride_of(filters, d) != 0]
-    others = [d for d in rest if d not in pixels and d not in panels]
+    pixels = tuple(d for d in rest if stride_of(filters, d) == 0 and stride_of(image, d) > 0)
+    panels = tuple(d for d in rest if stride_of(image, d) == 0 and stride_of(filters, d) != 0)
+    others = tuple(d for d in rest if d not in (*pixels, *panels))
     return TileRoles(
-        *(image, filters, product, lane, depth, quads, pitch, parts),
-        *(tuple(pixels), tuple(panels), tuple(others)),
+        image, filters, product, lane, depth, quads, pitch, parts, pixels, panels, others
     )
 
 
@@ -118,9 +115,9 @@ def _product(reduction: Reduction, machine: MachineDescription) -> TileProduct |
         return TileProduct.BF16 if (reduction.element, reduction.terms) == (f32, 2) else None
     if not machine.has_int8_tiles or (reduction.element, reduction.terms) != (i32, QUAD):
         return None
-    if not all(isinstance(t, IntegerType) and t.width.data == 8 for t in (image, filters)):
+    if not (is_byte(image) and is_byte(filters)):
         return None
-    return _PRODUCTS[is_unsigned(image), is_unsigned(filters)]
+    return TileProduct("_".join("u8" if is_unsigned(t) else "i8" for t in (image, filters)))
 
 
 def _is_plain(nest: Nest, parts: Dim | None) -> bool:
@@ -143,17 +140,11 @@ def _is_lane(nest: Nest, dim: Dim) -> bool:
     return nest.writes[0].stride(dim) == 1 and (dim.size < COLUMNS or dim.size % COLUMNS == 0)
 
 
-def _most_dividing(number: int, most: int) -> int:
-    return max(d for d in range(1, most + 1) if number % d == 0)
-
-
 @dataclass(frozen=True, kw_only=True)
 class TilePlan(AmxTile):
     """A schedule with what the loops of its nest do."""
 
     roles: TileRoles
-    line: tuple[Dim, Dim]
-    """The dimensions of groups; dimensions that the nest lacks have size 1."""
 
     @property
     def schedule(self) -> AmxTile:
@@ -168,14 +159,24 @@ class TilePlan(AmxTile):
         roles = tile_roles(nest, _WITH_TILES)
         if roles is None:
             raise ValueError("expected a product that tile registers compute")
-        return TilePlan(roles=roles, line=_line(roles), **vars(schedule))
+        return TilePlan(roles=roles, **vars(schedule))
+
+    @property
+    def line(self) -> tuple[Dim, Dim]:
+        """The dimensions of groups."""
+        return self.roles.line
+
+    @property
+    def repeats(self) -> int:
+        """The number of times that all groups are computed, for other pixels and panels."""
+        roles = self.roles
+        outer = (*roles.others, *roles.pixels[:-2], *roles.panels)
+        return prod(d.size for d in outer if d is not self.joined) * self.columns
 
     @property
     def units(self) -> int:
         """The number of groups of accumulators, which threads divide."""
-        outer = prod(d.size for d in (*self.roles.others, *self.roles.pixels[:-2]))
-        panels = prod(d.size for d in self.roles.panels if d is not self.joined)
-        return outer * panels * self.columns * sum(prod(g.counts) for g in self.groups)
+        return self.repeats * sum(prod(g.counts) for g in self.groups)
 
     @property
     def columns(self) -> int:
@@ -216,8 +217,7 @@ def tile_plans(nest: Nest, machine: MachineDescription) -> Sequence[TilePlan]:
     roles = tile_roles(nest, machine)
     if roles is None:
         return []
-    steps = _steps(nest, roles)
-    return sorted(_plans(roles), key=lambda plan: _cost(plan, steps))
+    return sorted(_plans(roles), key=lambda plan: _cost(nest, plan))
 
 
 def amx_product(nest: Nest, machine: MachineDescription) -> Costed | None:
@@ -225,48 +225,27 @@ def amx_product(nest: Nest, machine: MachineDescription) -> Costed | None:
     plan = plan_tiles(nest, machine)
     if plan is None:
         return None
-    outer = plan.units // (plan.columns * sum(prod(g.counts) for g in plan.groups))
     vectors = prod(d.size for d in nest.parallel) / COLUMNS
-    cycles = _cost(plan, _steps(nest, plan.roles)) * outer + results(vectors, nest.weight)
+    cycles = _cost(nest, plan) + results(vectors, nest.weight)
     return Costed(cycles, nest, plan.schedule)
 
 
-def _steps(nest: Nest, roles: TileRoles) -> int:
-    return prod(d.size for d in nest.reduced) // roles.quads
-
-
-def _line(roles: TileRoles) -> tuple[Dim, Dim]:
-    """Returns the dimensions of groups."""
-    outer, inner = (Dim("row", 1), Dim("pixel", 1), *roles.pixels)[-2:]
-    return outer, inner
-
-
 def _plans(roles: TileRoles) -> Iterator[TilePlan]:
-    outer, inner = line = _line(roles)
-    joined = None
-    whole, choices = roles.lane.size // COLUMNS, (1, 2, 3)
+    joined, whole = None, roles.lane.size // COLUMNS
     if whole <= 1:
         joined = roles.panels[-1] if roles.panels else None
         whole = joined.size if joined is not None else 1
-    for panels in choices:
-        if whole % panels:
-            continue
+    for panels in (n for n in (1, 2, 3) if whole % n == 0):
         most = min(4, (TILES - 1 - panels) // panels)
-        for rows, groups in _groupings(roles.image, outer, inner, most):
+        for rows, groups in _groupings(roles, most):
             yield TilePlan(
-                roles=roles,
-                line=line,
-                rows=rows,
-                panels=panels,
-                joined=joined,
-                groups=tuple(groups),
+                roles=roles, rows=rows, panels=panels, joined=joined, groups=tuple(groups)
             )
 
 
-def _groupings(
-    image: Access, outer: Dim, inner: Dim, most: int
-) -> Iterator[tuple[int, list[TileGroup]]]:
+def _groupings(roles: TileRoles, most: int) -> Iterator[tuple[int, list[TileGroup]]]:
     """Yields the rows of a tile, and groups of at most `most` tiles."""
+    image, (outer, inner) = roles.image, roles.line
     for tiles in range(1, most + 1):
         yield _along(outer.size, inner.size, tiles, 1)
         yield _along(outer.size, inner.size, tiles, tiles)
@@ -312,13 +291,13 @@ def _across(lines: int, size: int, tiles: int) -> Iterator[TileGroup]:
             yield TileGroup((start, 0), (count, 1), (some, size), places, 0, size)
 
 
-def _cost(plan: TilePlan, steps: int) -> float:
+def _cost(nest: Nest, plan: TilePlan) -> float:
     """Returns the cycles of all groups, without the rest of the nest on their results."""
-    total = 0.0
+    total, steps = 0.0, prod(d.size for d in nest.reduced) // plan.roles.quads
     for group in plan.groups:
         sizes = (len(group.tiles), plan.panels, plan.rows, plan.roles.quads)
         total += prod(group.counts) * amx_group(*sizes, steps)
-    return total * plan.columns
+    return total * plan.repeats
 
 
 def filter_bytes(nest: Nest, roles: TileRoles) -> int:
