@@ -16,6 +16,7 @@ from ..glow_dialects.glow_nest.content import accesses_of, with_unique_names
 from ..glow_dialects.glow_nest.kernel import KernelOp
 from ..glow_dialects.glow_nest.nest import Nest
 from ..glow_dialects.glow_nest.ops import ListNonzerosOp, NestOp, RepeatListedOp, StepOp
+from ..glow_dialects.glow_nest.schedule_text import with_loops
 from ..glow_dialects.glow_nest.simplification import simplified
 from ..glow_dialects.glow_nest.steps import KernelSteps
 from ..glow_dialects.machine import MachineDescription
@@ -97,7 +98,7 @@ def nests_of(kernel: KernelOp, machine: MachineDescription) -> Sequence[Numbered
         nest = steps.nest(op)
         if not nest.is_empty:
             nest, change = with_unique_names(simplified(nest))
-            found.append(NumberedNest(number, nest, around.get(op, ALONE).on(change)))
+            found.append(NumberedNest(number, nest, with_loops(around.get(op, ALONE), change)))
     return found
 
 

@@ -8,7 +8,7 @@ new field, has a text at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any
 
@@ -221,7 +221,7 @@ _TYPES: Mapping[str, tuple[Write, Read]] = {
 
 
 def with_loops(value: Any, change: Mapping[Dim, Dim]) -> Any:
-    """Returns a schedule, or a value of a field of one, with other loops."""
+    """Returns a schedule, a value of a field of one, or facts about a nest with other loops."""
     match value:
         case Dim():
             return change.get(value, value)
@@ -231,7 +231,7 @@ def with_loops(value: Any, change: Mapping[Dim, Dim]) -> Any:
             return frozenset(with_loops(v, change) for v in value)
         case Mapping():
             return {with_loops(k, change): with_loops(v, change) for k, v in value.items()}
-        case Affine() | Schedule() | Chunks() | Lines():
+        case _ if is_dataclass(value) and not isinstance(value, type):
             parts = {
                 f.name: with_loops(getattr(value, f.name), change) for f in _fields(type(value))
             }

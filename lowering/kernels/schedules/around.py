@@ -13,12 +13,11 @@ from math import prod
 from xdsl.ir import Block
 
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, stride_of
 from ....glow_dialects.glow_nest.kernel import RepeatOp
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.ops import NestOp, RepeatListedOp
 from ....glow_dialects.glow_nest.schedule import Lines, Reducing
-from ....glow_dialects.glow_nest.schedule_text import with_loops
 from ....glow_dialects.glow_nest.steps import KernelSteps
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from .streams import is_far
@@ -71,11 +70,6 @@ class NextPanel:
         count = -(-step // self.line)
         return Lines(1, place, count, self.line if count > 1 else 0, end)
 
-    def on(self, change: Mapping[Dim, Dim]) -> NextPanel:
-        """Returns the same for a nest with other loops."""
-        place, term, row, loop = with_loops((self.place, self.term, self.row, self.loop), change)
-        return replace(self, place=place, term=term, row=row, loop=loop)
-
 
 @dataclass(frozen=True)
 class Around:
@@ -84,12 +78,6 @@ class Around:
     next_panel: NextPanel | None = None
     chosen: bool = False
     """Whether a list chooses what it reads."""
-
-    def on(self, change: Mapping[Dim, Dim]) -> Around:
-        """Returns the same for a nest with other loops."""
-        if not change or self.next_panel is None:
-            return self
-        return replace(self, next_panel=self.next_panel.on(change))
 
 
 ALONE = Around()
@@ -179,11 +167,10 @@ def _next_panel(
 
 def _row_number(access: Access, row: Dim, dims: Sequence[Dim]) -> Affine | None:
     """Returns the number of the row that an access reads; None if loops skip parts of rows."""
-    unit = access.stride(row)
-    terms = {d: access.stride(d) for d in dims}
-    if not isinstance(unit, int) or unit == 0:
+    if any(isinstance(access.stride(d), tuple) for d in dims):
         return None
-    if any(not isinstance(s, int) or s % unit for s in terms.values()):
+    strides = {d: stride_of(access, d) for d in dims}
+    unit = strides[row]
+    if unit == 0 or any(s % unit for s in strides.values()):
         return None
-    numbers = {d: s // unit for d, s in terms.items() if isinstance(s, int)}
-    return Affine(numbers, access.place.constant // unit)
+    return Affine({d: s // unit for d, s in strides.items()}, access.place.constant // unit)
