@@ -39,7 +39,8 @@ class SplitReductionsPass(ModulePass):
 
 def split_reductions(kernel: KernelOp, machine: MachineDescription) -> None:
     """Cuts the reductions of a kernel that have few results."""
-    _split_block(kernel.body.block, KernelSteps(kernel), Splitter(machine), 1)
+    steps = KernelSteps(kernel)
+    _split_block(kernel.body.block, steps, Splitter(machine, steps.add_scratch), 1)
 
 
 def _split_block(block: Block, steps: KernelSteps, splitter: Splitter, times: int) -> None:
@@ -50,10 +51,6 @@ def _split_block(block: Block, steps: KernelSteps, splitter: Splitter, times: in
         elif isinstance(op, NestOp) and op.schedule is None:
             nest = steps.nest(op)
             parts = splitter.split(nest, times)
-            if parts[0] is nest:
-                continue
-            for buffer in splitter.scratch:
-                steps.add_scratch(buffer)
-            splitter.scratch.clear()
-            steps.write(parts, InsertPoint.before(op))
-            Rewriter.erase_op(op)
+            if parts[0] is not nest:
+                steps.write(parts, InsertPoint.before(op))
+                Rewriter.erase_op(op)

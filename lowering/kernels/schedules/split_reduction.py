@@ -14,19 +14,17 @@ The cuts depend on sizes and on the machine but not on the number of threads, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import prod
-
-from xdsl.ir import Attribute
 
 from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim, View
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Nest, Reduction, mapped
-from ....glow_dialects.glow_nest.schedule import VectorSchedule
 from ....glow_dialects.glow_nest.simplification import simplified
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
+from ..threads.split import TileOrder, spans_of
 from .amx_tile import plan_tiles
 from .best_schedule import vector_schedule
 from .register_tile import flattened
@@ -56,15 +54,11 @@ class _Cut:
 
 @dataclass
 class Splitter:
-    """Cuts reductions that have few results. Scratch holds the results of the parts."""
+    """Cuts reductions that have few results."""
 
     machine: MachineDescription
-    scratch: list[Buffer] = field(default_factory=list)
-
-    def new(self, shape: Sequence[int], element: Attribute) -> View:
-        """Returns a dense temporary array."""
-        self.scratch.append(Buffer(element, 0, max(1, prod(shape))))
-        return View.dense(self.scratch[-1], shape)
+    declare: Callable[[Buffer], None]
+    """Declares the scratch that holds the results of the parts."""
 
     def split(self, nest: Nest, times: int) -> Sequence[Nest]:
         """
@@ -113,10 +107,9 @@ def _block(nest: Nest, dim: Dim, machine: MachineDescription) -> int:
         block = lanes * -(-TIMINGS.independent_sums // column.size)
         fits = block * column.size // lanes <= machine.vector_registers - 3
     else:
-        block = 1
+        block, fits = 1, True
         while block * column.size < TIMINGS.independent_sums * lanes or block * column.size % lanes:
             block *= 2
-        fits = block > 1
     return block if fits and dim.size >= TIMINGS.least_row_steps * block else 1
 
 
@@ -144,19 +137,11 @@ def _parts(nest: Nest, dim: Dim, block: int, machine: MachineDescription, times:
     )
     if most < 2 or results * times > TIMINGS.few_units * lanes * machine.vector_registers:
         return 1
-    units = times * (1 if block > 1 else _units(nest, machine))
+    units = times
+    if block == 1:
+        nest, schedule = vector_schedule(nest, machine)
+        units *= TileOrder([spans_of(nest, schedule, d) for d in nest.parallel]).tiles
     return 1 if units >= TIMINGS.few_units else min(most, TIMINGS.units // units)
-
-
-def _units(nest: Nest, machine: MachineDescription) -> int:
-    """Returns the register tiles of a nest."""
-    nest, schedule = vector_schedule(nest, machine)
-    return prod(_tiles(schedule, d) for d in nest.parallel)
-
-
-def _tiles(schedule: VectorSchedule, dim: Dim) -> int:
-    parts = schedule.parts_of(dim)
-    return sum(p.tiles for p in parts) if parts else -(-dim.size // schedule.step(dim))
 
 
 # cutting
@@ -167,8 +152,9 @@ def _cut(k: Splitter, nest: Nest, cut: _Cut) -> list[Nest]:
     reduction, size = nest.reduction, cut.dim.size
     assert reduction is not None
     sums = cut.parts * cut.block
-    shape = [d.size for d in nest.parallel]
-    partial = k.new((sums + (cut.rest > 0), *shape), reduction.element)
+    shape = (sums + (cut.rest > 0), *(d.size for d in nest.parallel))
+    partial = View.dense(Buffer(reduction.element, 0, prod(shape)), shape)
+    k.declare(partial.buffer)
     steps: list[Nest] = []
     if cut.rest:
         rest = Dim(cut.dim.name, cut.rest)
@@ -176,7 +162,7 @@ def _cut(k: Splitter, nest: Nest, cut: _Cut) -> list[Nest]:
         part = replace(part, writes=(partial[[sums, *nest.parallel]],))
         steps += k.split(part, TIMINGS.units)
     steps.append(_main(nest, cut, partial))
-    row = Dim("part", sums + (cut.rest > 0))
+    row = Dim("part", shape[0])
     combined = Reduction(reduction.combine, reduction.element, (partial[[row, *nest.parallel]],))
     steps += k.split(replace(nest, reduction=combined, reduced=(row,)), TIMINGS.units)
     return steps
@@ -194,9 +180,8 @@ def _main(nest: Nest, cut: _Cut, partial: View) -> Nest:
         parallel=(part, row, *nest.parallel),
         writes=(partial[[place, *nest.parallel]],),
     )
-    column = nest.parallel[0] if cut.block > 1 else None
-    has_table = column and any(a.stride(column) == 0 for a in nest.reduced_reads)
-    return flattened(new, (row, *nest.parallel))[0] if has_table else new
+    strides = [a.stride(nest.parallel[0]) for a in nest.reduced_reads] if cut.block > 1 else []
+    return flattened(new, (row, *nest.parallel))[0] if 0 in strides else new
 
 
 def _reducing(nest: Nest, dim: Dim, place: Affine, reduced: Dim) -> Nest:

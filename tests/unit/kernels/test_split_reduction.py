@@ -272,9 +272,9 @@ def steps_of(results: int, terms: int, outside: int = 1) -> tuple[list[Nest], in
     assert isinstance(loop, Repeat)
     (nest,) = loop.steps
     assert isinstance(nest, Nest)
-    splitter = Splitter(k.machine)
-    nests = splitter.split(nest, outside)
-    return list(nests), sum(-(-4 * b.high // 64) * 64 for b in splitter.scratch)
+    scratch: list[Buffer] = []
+    nests = Splitter(k.machine, scratch.append).split(nest, outside)
+    return list(nests), sum(-(-4 * b.high // 64) * 64 for b in scratch)
 
 
 def test_long_sums_to_few_results_are_cut():
