@@ -32,7 +32,7 @@ from ...passes.visited_operation import each
 from .instructions import Computation, Parameter
 from .kernel_errors import expect_threads
 from .main import main_of, planned_size
-from .row_limits import NO_ROWS, Pitches, ProgramRows, limited_kernel
+from .row_limits import Pitches, ProgramRows, limited_kernel
 from .row_places import RowsLost
 
 
@@ -76,7 +76,7 @@ def build_nests(module: ModuleOp, machine: MachineDescription, threads: int = 1)
                 ) from error
             except ValueError as error:
                 raise CompileError(f"{op.name}: {error}") from error
-        elif built.rows is not None and isinstance(op, ControlInstruction):
+        elif built.rows.count is not None and isinstance(op, ControlInstruction):
             raise CompileError(f"{op.name}: expected no branches and loops in a program of rows")
     Rewriter.insert_op(list(built.kernels.values()), InsertPoint.before(main))
 
@@ -87,8 +87,8 @@ class _Kernels:
 
     machine: MachineDescription
     threads: int
-    rows: ProgramRows | None
-    """The rows of its buffers, if it takes their number."""
+    rows: ProgramRows
+    """The rows of its buffers."""
     kernels: dict[str, KernelOp] = field(default_factory=dict)
     written: dict[str, Mapping[int, Pitches]] = field(default_factory=dict)
     """The pitches of the rows that each kernel writes, by the number of the parameter."""
@@ -96,18 +96,15 @@ class _Kernels:
     def call(self, op: Instruction) -> CallOp:
         """Returns the call of the kernel of an instruction. Raises ValueError if it has none."""
         rows = self.rows
-        parameters = [
-            Parameter.of(v, q, NO_ROWS if rows is None else rows.of_operand(q, v))
-            for q, v in op.qualified_operands()
-        ]
+        operands = op.qualified_operands()
+        parameters = [Parameter.of(v, q, rows.of_operand(q, v)) for q, v in operands]
         computation = Computation.of(op)
         name = computation.kernel_name(parameters, self.machine, self.threads)
         if name not in self.kernels:
             self._add(name, computation, parameters)
-        if rows is not None:
-            rows.wrote(op, self.written[name])
+        rows.wrote(op, self.written[name])
         operands, qualifiers = list(op.operands), list(op.qualifiers())
-        if rows is not None and self.kernels[name].rows is not None:
+        if rows.count is not None and self.kernels[name].rows is not None:
             operands.append(rows.count)
             qualifiers.append(Qualifier.IN)
         return CallOp(name, operands, qualifiers)
@@ -116,13 +113,8 @@ class _Kernels:
         """Adds the kernel of a computation, on memory as the parameters describe it."""
         views = [p.view(i) for i, p in enumerate(parameters)]
         described = computation.kernel(views, self.machine, self.threads)
-        made, is_limited = described.steps, False
-        if self.rows is not None:
-            pitches = [p.rows.pitches for p in parameters]
-            keeps = computation.keeps_limits
-            made, self.written[name], is_limited = limited_kernel(
-                made, views, pitches, self.rows.most, keeps
-            )
+        pitches, most = [p.rows.pitches for p in parameters], self.rows.most
+        made, self.written[name], is_limited = limited_kernel(described, views, pitches, most)
         types, hints = [p.type for p in parameters], [p.qualifier.value for p in parameters]
         if is_limited:
             types.append(_NUMBER)

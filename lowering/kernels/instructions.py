@@ -107,14 +107,6 @@ class Computation:
         text = "\n".join((stem, listed, memory, body, identity, *further))
         return f"k_{stem}_{hashlib.sha256(text.encode()).hexdigest()[:_HASH_DIGITS]}"
 
-    @property
-    def keeps_limits(self) -> bool:
-        """Whether the algorithm gives limits to its loops over scratch."""
-        if not isinstance(self.op, OperatorInstruction):
-            return False
-        found = kernel_of(self.op.OPERATOR)
-        return found is not None and found.keeps_limits
-
     def kernel(self, views: Sequence[View], machine: MachineDescription, threads: int) -> Kernel:
         """Returns the nests of the algorithm, for parameters that have these views."""
         match self.op:
@@ -158,6 +150,7 @@ class Computation:
             epilogue = Epilogue(self.body, views[arguments:], op.inout is not None)
         call = _on_stored_numbers(op.call)
         k = Kernel(call, views[:outs], views[outs:arguments], epilogue, machine, threads)
+        k.keeps_limits = found.keeps_limits
         found.algorithm(k)
         return k
 

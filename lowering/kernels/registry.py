@@ -113,6 +113,8 @@ class Kernel:
     """The machine that the code is for; it decides how work is cut into pieces."""
     threads: int = 1
     """The number of threads that run the kernel together."""
+    keeps_limits: bool = False
+    """Whether the algorithm gives limits to its loops over scratch."""
     steps: list[Step] = field(default_factory=list)
     scratch_buffers: list[Buffer] = field(default_factory=list)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from math import prod
 
 from xdsl.dialects import func
@@ -28,6 +29,7 @@ from ...glow_dialects.glow_nest.limits import limit_text
 from ...glow_dialects.glow_nest.nest import Nest, Repeat, Step, mapped, substituted
 from ...glow_dialects.row_attributes import COUNT, inputs_with_rows
 from .codegen.types import significant_strides
+from .registry import Kernel
 from .row_places import RowsLost, accessed, row_of
 from .threads.overlap import nests_of, reads_of
 
@@ -62,21 +64,21 @@ NO_ROWS = ParameterRows()
 class ProgramRows:
     """The rows of the buffers of a program, as far as its instructions were visited."""
 
-    count: SSAValue
-    """The input with the number of rows."""
-    most: int
+    count: SSAValue | None = None
+    """The input with the number of rows; None if the program does not take it."""
+    most: int = 0
     """The largest number of rows."""
     pitches: dict[SSAValue, Pitches] = field(default_factory=dict)
     """The pitches of each buffer that was written."""
 
     @staticmethod
-    def of(main: func.FuncOp) -> ProgramRows | None:
-        """Returns the rows of the inputs of `main`; None if it has no input with their number."""
+    def of(main: func.FuncOp) -> ProgramRows:
+        """Returns the rows of the inputs of `main`; none if it has no input with their number."""
         attributes = main.arg_attrs.data if main.arg_attrs is not None else ()
         about = zip(main.body.block.args, attributes, strict=False)
         found = next((a for a, facts in about if isinstance(facts.data.get(COUNT), UnitAttr)), None)
         if found is None:
-            return None
+            return ProgramRows()
         sizes, pitches = set[int](), dict[SSAValue, Pitches]()
         for argument, at in inputs_with_rows(main):
             shape, strides = _form(argument)
@@ -87,7 +89,7 @@ class ProgramRows:
 
     def of_operand(self, qualifier: Qualifier, value: SSAValue) -> ParameterRows:
         """Returns the rows of an operand of an instruction before it. Raises RowsLost."""
-        if qualifier is Qualifier.OUT:
+        if qualifier is Qualifier.OUT or self.count is None:
             return NO_ROWS
         pitches = self.pitches.get(buffer_of(value), NONE)
         return ParameterRows(pitches, *self._limits(value), self.most)
@@ -147,21 +149,18 @@ def _form(value: SSAValue) -> tuple[Sequence[int], Sequence[int]]:
 
 
 def limited_kernel(
-    steps: Sequence[Step],
-    views: Sequence[View],
-    pitches: Sequence[Pitches],
-    most: int,
-    keeps_limits: bool,
+    kernel: Kernel, views: Sequence[View], pitches: Sequence[Pitches], most: int
 ) -> tuple[Sequence[Step], Mapping[int, Pitches], bool]:
     """
     Returns the steps of a kernel with limits of the loops over rows, the pitches of what it writes,
     by the number of the parameter, and whether a loop has a limit. `pitches` are those of the
-    parameters, which have `views`; those of other steps follow. `keeps_limits` says whether the
-    algorithm has given their limits to the loops over scratch. Raises RowsLost.
+    parameters, which have `views`; those of other steps follow. Raises RowsLost.
     """
     offsets = {view.buffer: view.offset for view in views}
-    follower = _Follower(dict(zip(offsets, pitches, strict=True)), offsets, most, keeps_limits)
-    made = [follower.step(step) for step in steps]
+    follower = _Follower(
+        dict(zip(offsets, pitches, strict=True)), offsets, most, kernel.keeps_limits
+    )
+    made = [follower.step(step) for step in kernel.steps]
     written: dict[int, Pitches] = {}
     for nest in nests_of(made):
         for write in nest.writes:
@@ -182,24 +181,20 @@ def _is_limited(steps: Sequence[Step]) -> bool:
 
 def _pitches_of(access: Access) -> Pitches:
     """Returns the pitches of what is written in limited loops."""
-    found: set[int] = set()
-    for dim, stride in access.place.terms.items():
-        limit = dim.limit
-        if limit is None or stride == 0 or limit.of_rest:  # the loop around has the pitch
-            continue
-        pitch, rest = divmod(stride * limit.factor, limit.granule)  # pyright: ignore
-        if rest:
-            raise RowsLost("rows that are not apart by the same number of elements")
-        found.add(pitch)
-    return frozenset(found)
+    found = _distances(access)
+    if any(pitch.denominator > 1 for pitch in found):
+        raise RowsLost("rows that are not apart by the same number of elements")
+    return frozenset(map(int, found))
 
 
-def _has_pitch(dim: Dim, stride: object, pitch: int) -> bool:
-    """Returns whether the limit of a loop is that of an access to rows at a pitch."""
-    limit = dim.limit
-    if limit is None or limit.of_rest or not isinstance(stride, int) or not stride:
-        return False
-    return stride * limit.factor == pitch * limit.granule
+def _distances(access: Access) -> set[Fraction]:
+    """Returns how many elements rows are apart along limited loops."""
+    return {
+        Fraction(stride * dim.limit.factor, dim.limit.granule)
+        for dim, stride in access.place.terms.items()
+        # the loop around one over the rest has the pitch
+        if dim.limit is not None and not dim.limit.of_rest and isinstance(stride, int) and stride
+    }
 
 
 @dataclass
@@ -261,8 +256,7 @@ class _Follower:
 
     def _follow(self, access: Access, pitch: int, reduced: AbstractSet[Dim]) -> None:
         """Limits the loops of an access to what has rows at a pitch."""
-        terms = access.place.terms
-        if self.keeps_limits and any(_has_pitch(d, s, pitch) for d, s in terms.items()):
+        if self.keeps_limits and pitch in _distances(access):
             return
         start = access.place.constant - self.offsets.get(access.buffer, 0)
         row = accessed(access, start, pitch, self.most)
