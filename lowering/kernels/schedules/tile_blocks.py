@@ -35,10 +35,9 @@ def spans(outputs: int, tile: int, most: int) -> list[BlockSpan]:
     blocks = -(-tiles // size)
     last = outputs - (tiles - 1) * tile
     rest = tiles - (blocks - 1) * size
-    if rest == size and last == tile:
-        return [BlockSpan(0, blocks, size, last)]
-    full = [BlockSpan(0, blocks - 1, size, tile)] if blocks > 1 else []
-    return [*full, BlockSpan((blocks - 1) * size, 1, rest, last)]
+    full = blocks if (rest, last) == (size, tile) else blocks - 1
+    found = [BlockSpan(0, full, size, tile), BlockSpan(full * size, blocks - full, rest, last)]
+    return [span for span in found if span.blocks]
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,9 @@ def edges(span: BlockSpan, tile: int) -> list[Edge]:
     Returns the tiles of a block: those that write all outputs, and perhaps a last one that does
     not.
     """
-    if span.last == tile:
-        return [Edge(0, span.tiles, tile)]
-    full = [Edge(0, span.tiles - 1, tile)] if span.tiles > 1 else []
-    return [*full, Edge(span.tiles - 1, 1, span.last)]
+    full = span.tiles if span.last == tile else span.tiles - 1
+    found = [Edge(0, full, tile), Edge(full, span.tiles - full, span.last)]
+    return [edge for edge in found if edge.tiles]
 
 
 @dataclass(frozen=True)

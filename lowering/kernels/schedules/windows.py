@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
-from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.affine import Access, Dim, stride_of
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.machine import MachineDescription
 
@@ -46,17 +47,10 @@ class Window:
 
     def _vectors(self, access: Access, tile: Mapping[Dim, int], lanes: int) -> Counter[int]:
         """Returns how many points of a tile and of the window read each vector, by its place."""
-        places = Counter({0: 1})
-        for dim, count in (*tile.items(), (self.loop, self.loop.size)):
-            stride = access.stride(dim)
-            assert isinstance(stride, int)
-            step = stride * lanes if dim is self.vector else stride
-            moved: Counter[int] = Counter()
-            for place, readers in places.items():
-                for i in range(count):
-                    moved[place + step * i] += readers
-            places = moved
-        return places
+        counts = {**tile, self.loop: self.loop.size}
+        steps = {d: stride_of(access, d) * (lanes if d is self.vector else 1) for d in counts}
+        moves = [[steps[d] * i for i in range(n)] for d, n in counts.items()]
+        return Counter(map(sum, product(*moves)))
 
 
 def window_of(nest: Nest, vector: Dim | None, machine: MachineDescription) -> Window | None:
