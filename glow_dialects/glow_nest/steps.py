@@ -85,6 +85,10 @@ class KernelSteps:
         assert isinstance(found, Buffer)
         return found
 
+    def value(self, buffer: Buffer) -> SSAValue:
+        """Returns the memref of a buffer."""
+        return self._values[buffer]
+
     def variable(self, argument: BlockArgument) -> Dim:
         """Returns the loop variable of a repeated step."""
         found = self._stands.get(argument)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -59,10 +59,8 @@ def divide_nests(kernel: KernelOp, threads: int) -> None:
         return
     kernel.threads = IntegerAttr(threads, i64)
     steps = KernelSteps(kernel)
-    tree = steps.tree()
-    divided = divided_loops(tree, threads)
-    values = {steps.buffer(op.result): op.result for op in steps.scratch()}
-    _Divider(steps, threads, divided, values).run(kernel.body.block)
+    divided = divided_loops(steps.tree(), threads)
+    _Divider(steps, threads, divided).run(kernel.body.block)
 
 
 @dataclass
@@ -76,7 +74,6 @@ class _Divider:
     steps: KernelSteps
     threads: int
     loops: Mapping[Repeat, Divided]
-    scratch: Mapping[Buffer, SSAValue]
     hazards: Hazards[Access] = field(default_factory=lambda: Hazards(may_meet))
 
     def run(self, block: Block) -> None:
@@ -106,9 +103,9 @@ class _Divider:
     def _repeat(self, op: RepeatOp, step: Repeat) -> None:
         if step in self.loops:
             divided = self.loops[step]
-            self._meet(op, divided.body, alone=False, private=divided.private)
+            self._meet(op, divided.loops[-1].steps, alone=False, private=divided.private)
             op.divided = IntegerAttr(len(divided.loops), i64)
-            op.operands = [self.scratch[b] for b in divided.private]
+            op.operands = [self.steps.value(b) for b in divided.private]
             return
         ahead = list(self._ahead(op.body.block, step.dim))
         if all(use.alone for use in ahead):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_nest.affine import Buffer, Stride
+from ....glow_dialects.glow_nest.affine import Buffer
 from ....glow_dialects.glow_nest.nest import Repeat, Step
 from ....glow_dialects.timings import TIMINGS
 from .overlap import is_self_contained, may_meet, nests_of, reads_of
@@ -28,29 +28,23 @@ class Divided:
     private: tuple[Buffer, ...]
     """Scratch of which each thread has a copy in these loops."""
 
-    @property
-    def body(self) -> Sequence[Step]:
-        return self.loops[-1].steps
 
-
-def divided_loops(steps: Sequence[Step], threads: int) -> dict[Repeat, Divided]:
+def divided_loops(
+    steps: Sequence[Step], threads: int, kernel: Sequence[Step] = ()
+) -> dict[Repeat, Divided]:
     """
-    Returns the outermost loops of a kernel that can be divided; the key of nested loops is the
-    first of them.
+    Returns the outermost loops of steps that can be divided; the key of nested loops is the first
+    of them. The steps are those of a loop in `kernel`, or by default a whole kernel.
     """
-    return dict(_divided(steps, steps, threads))
-
-
-def _divided(
-    steps: Sequence[Step], kernel: Sequence[Step], threads: int
-) -> Sequence[tuple[Repeat, Divided]]:
-    found = []
+    kernel, found = kernel or steps, dict[Repeat, Divided]()
     for step in steps:
         if isinstance(step, Repeat):
             # a loop over rows may be short, so one inside of it is preferred
-            inner = _divided(step.steps, kernel, threads) if step.dim.limit is not None else []
+            inner = divided_loops(step.steps, threads, kernel) if step.dim.limit else {}
             chosen = None if inner else _divide(step, kernel, threads)
-            found += [(step, chosen)] if chosen else inner or _divided(step.steps, kernel, threads)
+            if chosen:
+                inner = {step: chosen}
+            found |= inner or divided_loops(step.steps, threads, kernel)
     return found
 
 
@@ -83,24 +77,17 @@ def _interleave(loops: Sequence[Repeat], private: Sequence[Buffer], threads: int
         if per_thread < dim.size:
             break
         per_thread //= dim.size
-    writes = (
-        (nest, write)
-        for nest in nests_of(loops[-1].steps)
-        for write in nest.writes
-        if write.buffer not in private
-    )
-    for nest, write in writes:
-        piece = write.stride(dim)
-        around = [d.size for d in nest.parallel if _is_farther(write.stride(d), piece)]
-        if isinstance(piece, int) and piece > 0 and prod(around) > 1:
+    for nest in nests_of(loops[-1].steps):
+        for write in nest.writes:
+            strides = {d: s for d, s in write.place.terms.items() if isinstance(s, int)}
+            piece = strides.get(dim, 0)
+            if write.buffer in private or piece <= 0:
+                continue
+            around = prod(d.size for d in nest.parallel if strides.get(d, 0) > piece)
             is_short = piece * per_thread * element_bytes(write.element) < TIMINGS.least_piece
-            if is_short and operations < TIMINGS.least_piece_operations * prod(around):
+            if around > 1 and is_short and operations < TIMINGS.least_piece_operations * around:
                 return True
     return False
-
-
-def _is_farther(stride: Stride, than: Stride) -> bool:
-    return isinstance(stride, int) and isinstance(than, int) and stride > than
 
 
 def _operations(steps: Sequence[Step]) -> int:

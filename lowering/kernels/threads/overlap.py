@@ -142,7 +142,7 @@ def _is_followed(
     """
     for step in steps:
         if without is not None and step is without:
-            _forget(without, buffer, written)
+            _mark((a for n in nests_of([step]) for a in n.writes), buffer, written, False)
             continue
         if isinstance(step, Repeat):
             followed = _is_followed(step.steps, buffer, written, without)
@@ -156,24 +156,20 @@ def _is_followed(
     return True
 
 
-def _forget(loop: Repeat, buffer: Buffer, written: np.ndarray) -> None:
-    """Takes away from `written` what a loop may write."""
-    for nest in nests_of(loop.steps):
-        for access in nest.writes:
-            if access.buffer is buffer:
-                for view in _elements(access, written):
-                    view[...] = False
+def _mark(writes: Iterable[Access], buffer: Buffer, written: np.ndarray, value: bool) -> None:
+    """Adds to `written` what may be written, or takes it away."""
+    for access in writes:
+        if access.buffer is buffer:
+            for view in _elements(access, written):
+                view[...] = value
 
 
 def _follow(nest: Nest, buffer: Buffer, written: np.ndarray) -> bool:
     for access in reads_of(nest):
         if access.buffer is buffer and not all(v.all() for v in _elements(access, written)):
             return False
-    for access in nest.writes:
-        # which elements an index names is not known
-        if access.buffer is buffer and access.indirect is None:
-            for view in _elements(access, written):
-                view[...] = True
+    # which elements an index names is not known
+    _mark((a for a in nest.writes if a.indirect is None), buffer, written, True)
     return True
 
 

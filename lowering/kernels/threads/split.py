@@ -162,9 +162,8 @@ def choose_split(
             # inner loops start anew in each outer iteration
             overhead = (_places(order, threads) + (first > 0)) * outer
             time = work * _most(order, threads) / covered + overhead * TIMINGS.unit_cycles
-            if drawn and not portions_of(order.tiles, threads)[1]:
-                time += work * TIMINGS.interruption_share
-            if limited[first]:  # a call may have few rows
+            # a call may have few rows
+            if limited[first] or (drawn and not portions_of(order.tiles, threads)[1]):
                 time += work * TIMINGS.interruption_share
             if time < least:
                 best, least = Split(first, last, drawn), time
