@@ -17,7 +17,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...glow_dialects.glow.machine import machine_of
-from ...glow_dialects.machine import MachineDescription
 from ...passes.levels import SCHEDULED
 from ...passes.visited_operation import visit
 from .function import build_function
@@ -39,24 +38,16 @@ class GenerateLoopsPass(ModulePass):
     level = SCHEDULED
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        generate_loops(op, machine_of(op))
-
-
-def generate_loops(module: ModuleOp, machine: MachineDescription) -> None:
-    """
-    Replaces kernels by functions, and `main`, if the module has it, by a function that calls these,
-    or others that the module declares. Other functions stay.
-    """
-    for_kernels(
-        module, lambda kernel: Rewriter.replace_op(kernel, build_function(kernel, machine), [])
-    )
-    main = find_main(module)
-    if main is None:
-        return
-    visit(main)
-    threads = main.attributes.get(THREADS)
-    count = threads.value.data if isinstance(threads, IntegerAttr) else 1
-    functions = [f for f in module.body.block.ops if isinstance(f, func.FuncOp)]
-    *declarations, new = build_main(main, {f.sym_name.data: f for f in functions}, count)
-    Rewriter.insert_op(declarations, InsertPoint.before(functions[0]))
-    Rewriter.replace_op(main, new)
+        machine = machine_of(op)
+        for_kernels(op, lambda kernel: Rewriter.replace_op(kernel, build_function(kernel, machine)))
+        main = find_main(op)
+        if main is None:
+            return
+        visit(main)
+        threads = main.attributes.get(THREADS)
+        count = threads.value.data if isinstance(threads, IntegerAttr) else 1
+        # `main` may call functions that the module declares; other functions stay
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        *declarations, new = build_main(main, {f.sym_name.data: f for f in functions}, count)
+        Rewriter.insert_op(declarations, InsertPoint.before(functions[0]))
+        Rewriter.replace_op(main, new)

@@ -130,7 +130,11 @@ def build_main(
     size = max([arena, *(at + needs[op] for op, at in places.items())])
     caller = _Main(main, weights, size, places, interfaces, shared=threads > 1)
     caller.run(main.body.block)
-    return [*(_declarations() if threads > 1 else ()), caller.finish()]
+    shared = [
+        func.FuncOp.external(BARRIER, [PTR, INDEX], []),
+        func.FuncOp.external(NEXT, [PTR, INDEX, INDEX], [INDEX]),
+    ]
+    return [*(shared if threads > 1 else ()), caller.finish()]
 
 
 class _Main:
@@ -311,11 +315,3 @@ class _Main:
         new.attributes.pop(THREADS, None)
         new.attributes[ARENA_SIZE] = IntegerAttr(self._arena, i64)
         return new
-
-
-def _declarations() -> list[func.FuncOp]:
-    """Returns the declarations of the functions by which threads work together."""
-    return [
-        func.FuncOp.external(BARRIER, [PTR, INDEX], []),
-        func.FuncOp.external(NEXT, [PTR, INDEX, INDEX], [INDEX]),
-    ]

@@ -22,6 +22,7 @@ from ...glow_dialects.elements import (
 )
 from ...glow_dialects.glow_inst.instruction import buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
+from ...glow_dialects.operator import element_of
 from .codegen.emit import Emitter
 from .codegen.types import memory_type, significant_strides
 from .function import argument_type, reinterpreted
@@ -79,8 +80,7 @@ class MainMemory:
     def load(self, value: SSAValue) -> SSAValue:
         """Returns the only element of a buffer."""
         view = self.view(value)
-        assert isinstance(view.type, MemRefType)
-        return self.emitter.op(memref.LoadOp, (view,), view.type.element_type)
+        return self.emitter.op(memref.LoadOp, (view,), element_of(view.type))
 
     def is_true(self, condition: SSAValue) -> SSAValue:
         """Returns the only element of a buffer of i1."""
@@ -90,8 +90,7 @@ class MainMemory:
     def store(self, number: SSAValue, value: SSAValue) -> None:
         """Writes a number, which all threads know, into a buffer of one integer."""
         view = self.view(value)
-        assert isinstance(view.type, MemRefType)
-        cast = self.emitter.cast("index_cast", number, view.type.element_type)
+        cast = self.emitter.cast("index_cast", number, element_of(view.type))
         self.emitter.add(memref.StoreOp.create(operands=(cast, view)))
 
     def regions(self, value: SSAValue) -> list[Region]:
