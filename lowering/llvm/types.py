@@ -97,7 +97,7 @@ def array_of(size: int, element: Attribute) -> llvm.LLVMArrayType:
 
 @cache
 def int_attr(value: int, t: Attribute = i64) -> IntegerAttr:
-    assert isinstance(t, IntegerType)
+    assert isinstance(t, IntegerType | IndexType)
     return IntegerAttr(value, t, truncate_bits=True)
 
 
@@ -114,7 +114,7 @@ def index_array(*values: int) -> DenseArrayBase:
 
 def scalar_attr(value: float, t: Attribute) -> IntegerAttr | FloatAttr:
     """Returns `value` as an attribute of a scalar type."""
-    if isinstance(t, IntegerType):
+    if isinstance(t, IntegerType | IndexType):
         return int_attr(int(value), t)
     assert isinstance(t, AnyFloat)
     return FloatAttr(value, t)

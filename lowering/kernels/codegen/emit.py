@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     i1,
     i8,
+    i32,
     i64,
 )
 from xdsl.dialects.utils import FastMathFlag
@@ -29,9 +30,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ....glow_dialects import glow_vec
 from ....glow_dialects.creation import append, create
 from ....glow_dialects.instruction_kinds import LookupKind
-from ...llvm.types import element_of, scalar_attr
-from .constants import Constants
-from .types import INDEX, vector_type
+from ...llvm.types import dense_attr, element_of, scalar_attr
+from .types import INDEX, bits, vector_type
 
 REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 NO_SIGNED_ZEROS = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
@@ -42,7 +42,11 @@ _COMPARISONS: dict[str, tuple[type[Operation], IntegerAttr]] = {
 }
 """The operation and the number of each predicate; `ult` and the like compare integers."""
 
-LoopBody = Callable[["SSAValue | int", Sequence[SSAValue]], Sequence[SSAValue]]
+IndexLike = SSAValue | int
+"""A whole number, which may be known when its code is emitted."""
+Carried = Sequence[SSAValue]
+"""The values that each iteration of a loop hands on to the next."""
+LoopBody = Callable[[IndexLike, Carried], Carried]
 
 
 def lanes_of(value: SSAValue) -> int:
@@ -56,7 +60,8 @@ class Emitter:
     def __init__(self, entry: Block):
         self._entry = entry
         self._block = entry
-        self._constants = Constants()
+        self._constants: dict[tuple[int, str], Operation] = {}
+        self._indices: dict[int, SSAValue] = {}
 
     # basics
 
@@ -79,59 +84,72 @@ class Emitter:
 
     def finish(self) -> None:
         """Puts the constants in front of everything else."""
-        Rewriter.insert_op(self._constants.operations, InsertPoint.at_start(self._entry))
+        operations = list(self._constants.values())
+        Rewriter.insert_op(operations, InsertPoint.at_start(self._entry))
 
     # constants
 
-    def index(self, value: SSAValue | int) -> SSAValue:
+    def index(self, value: IndexLike) -> SSAValue:
         """Returns a number or a loop variable, which may be one, as an index."""
-        return self._constants.index(value) if isinstance(value, int) else value
+        if not isinstance(value, int):
+            return value
+        if value not in self._indices:
+            self._indices[value] = self.constant(INDEX, value)
+        return self._indices[value]
 
     def constant(self, t: Attribute, value: float | Sequence[int | float]) -> SSAValue:
         """Returns a constant scalar or vector of type `t`; one number is repeated in every lane."""
-        return self._constants.of(t, value)
+        # the key has text, because -0.0 equals 0.0 and 1 equals 1.0; the operation keeps `t` alive
+        key = (id(t), repr(value))
+        found = self._constants.get(key)
+        if found is None:
+            lanes = value if isinstance(value, Sequence) else (value,)
+            is_vector = isinstance(t, VectorType)
+            attribute = dense_attr(lanes, t) if is_vector else scalar_attr(lanes[0], t)
+            found = self._constants[key] = create(arith.ConstantOp, (), (t,), {"value": attribute})
+        return found.results[0]
 
     # scalars and vectors alike
 
     def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         return self.op(kind, (a, b), a.type)
 
-    # whole numbers, of which one of Python stands for an index
+    # whole numbers
 
-    def plus(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+    def plus(self, a: IndexLike, b: IndexLike) -> SSAValue:
         if a == 0:
             return self.index(b)
         return self.index(a) if b == 0 else self.binary(arith.AddiOp, self.index(a), self.index(b))
 
-    def minus(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+    def minus(self, a: IndexLike, b: IndexLike) -> SSAValue:
         return self.index(a) if b == 0 else self.binary(arith.SubiOp, self.index(a), self.index(b))
 
-    def times(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+    def times(self, a: IndexLike, b: IndexLike) -> SSAValue:
         return self.index(a) if b == 1 else self.binary(arith.MuliOp, self.index(a), self.index(b))
 
-    def quotient(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+    def quotient(self, a: IndexLike, b: IndexLike) -> SSAValue:
         """Returns `a // b` of numbers that are not negative."""
         return self.index(a) if b == 1 else self.binary(arith.DivUIOp, self.index(a), self.index(b))
 
-    def quotient_up(self, a: SSAValue | int, b: int) -> SSAValue:
+    def quotient_up(self, a: IndexLike, b: int) -> SSAValue:
         """Returns `a / b`, rounded up, of numbers that are not negative."""
         return self.quotient(self.plus(a, b - 1), b)
 
-    def remainder(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+    def remainder(self, a: IndexLike, b: IndexLike) -> SSAValue:
         """Returns `a % b` of numbers that are not negative."""
         return self.binary(arith.RemUIOp, self.index(a), self.index(b))
 
-    def smaller(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+    def smaller(self, a: IndexLike, b: IndexLike) -> SSAValue:
         return self.binary(arith.MinSIOp, self.index(a), self.index(b))
 
-    def larger(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
+    def larger(self, a: IndexLike, b: IndexLike) -> SSAValue:
         return self.binary(arith.MaxSIOp, self.index(a), self.index(b))
 
-    def within(self, number: SSAValue, most: SSAValue | int) -> SSAValue:
+    def within(self, number: SSAValue, most: IndexLike) -> SSAValue:
         """Returns a number, but at least 0 and at most `most`."""
         return self.smaller(self.larger(number, 0), most)
 
-    def fraction(self, a: SSAValue | int, b: SSAValue | int, count: int) -> SSAValue:
+    def fraction(self, a: IndexLike, b: IndexLike, count: int) -> SSAValue:
         """
         Returns `a * b // count`: the start of part `a` of `count` parts of `b`, or the reverse.
         """
@@ -140,6 +158,22 @@ class Emitter:
     def round_down(self, number: SSAValue, step: int) -> SSAValue:
         """Returns the largest multiple of a step up to a number, which is not negative."""
         return self.times(self.quotient(number, step), step)
+
+    def digits(self, number: IndexLike, sizes: Sequence[IndexLike]) -> Sequence[IndexLike]:
+        """
+        Returns the number of the iteration of each of nested loops of these sizes, in the iteration
+        `number` of all of them.
+        """
+        digits: list[IndexLike] = []
+        for size in reversed(sizes):
+            if size == 1:
+                digits.append(0)
+            elif len(digits) == len(sizes) - 1:
+                digits.append(number)
+            else:
+                digits.append(self.remainder(number, size))
+                number = self.quotient(number, size)
+        return digits[::-1]
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """
@@ -163,7 +197,7 @@ class Emitter:
         lanes = lanes_of(value)
         result = vector_type(to, lanes)
         if lanes == 1 or kind in _FLOAT_CASTS:
-            return self.op(_CASTS[kind], (value,), result)
+            return self.op(_ARITH[kind], (value,), result)
         kind_attr = glow_vec.CastKindAttr(glow_vec.CastKind(kind))
         return self.op(glow_vec.CastOp, (value,), result, {"kind": kind_attr})
 
@@ -175,20 +209,27 @@ class Emitter:
         return self.op(vector.BroadcastOp, (value,), vector_type(value.type, lanes))
 
     def bitcast(self, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
-        """Returns the same bits as a vector of another element type."""
-        return self.op(vector.BitcastOp, (value,), VectorType(element, [lanes]))
+        """Returns the bits of a value as a vector."""
+        t = VectorType(element, [lanes])
+        return value if value.type == t else self.op(vector.BitcastOp, (value,), t)
 
     def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
         result = vector_type(element_of(a.type), len(mask))
-        return self.op(
-            vector.ShuffleOp, (a, b), result, {"mask": DenseArrayBase.from_list(i64, mask)}
-        )
+        places = {"mask": DenseArrayBase.from_list(i64, mask)}
+        return self.op(vector.ShuffleOp, (a, b), result, places)
 
     def extract(self, value: SSAValue, lane: int) -> SSAValue:
-        position = DenseArrayBase.from_list(i64, [lane])
-        return self.op(
-            vector.ExtractOp, (value,), element_of(value.type), {"static_position": position}
-        )
+        position = {"static_position": DenseArrayBase.from_list(i64, [lane])}
+        return self.op(vector.ExtractOp, (value,), element_of(value.type), position)
+
+    def multiples(self, step: int, lanes: int) -> SSAValue:
+        """Returns 0, `step`, 2 `step` and so on as lanes of an index."""
+        return self.constant(vector_type(INDEX, lanes), [i * step for i in range(lanes)])
+
+    def as_integer(self, value: SSAValue) -> SSAValue:
+        """Returns the bits of all lanes of a vector as one integer."""
+        width = bits(element_of(value.type)) * lanes_of(value)
+        return self.extract(self.bitcast(value, IntegerType(width), 1), 0)
 
     def first_lanes(self, count: SSAValue, lanes: int) -> SSAValue:
         """Returns the mask whose first `count` lanes are true (none if negative)."""
@@ -210,7 +251,7 @@ class Emitter:
         zero = 0.0 if not isinstance(element, IntegerType) else 0
         mask = self.constant(vector_type(i1, lanes), 1)
         operands = (memory, at, offsets, mask, self.constant(t, zero))
-        segments = DenseArrayBase.from_list(_I32, [1, 1, 1, 1, 1])
+        segments = DenseArrayBase.from_list(i32, [1, 1, 1, 1, 1])
         return self.op(glow_vec.GatherOp, operands, t, {"operandSegmentSizes": segments})
 
     def lookup(
@@ -234,12 +275,12 @@ class Emitter:
 
     def prefetch(self, memory: SSAValue, at: SSAValue, locality: int = 3) -> None:
         """Starts to load the cache line of an element, which may lie beyond the memory's end."""
-        properties = {"locality": scalar_attr(locality, _I32)}
-        append(self._block, create(glow_vec.PrefetchOp, (memory, at), (), properties))
+        properties = {"locality": scalar_attr(locality, i32)}
+        self.add(create(glow_vec.PrefetchOp, (memory, at), (), properties))
 
     # control flow: what the body of a Python loop over these emits is the body of the emitted loop
 
-    def loop(self, stop: int, step: int = 1) -> Iterator[SSAValue | int]:
+    def loop(self, stop: int, step: int = 1) -> Iterator[IndexLike]:
         """
         Yields a loop over 0, `step`, ... below `stop`, of which it gives the number.
 
@@ -251,9 +292,7 @@ class Emitter:
         elif stop > 0:
             yield 0
 
-    def loop_between(
-        self, start: SSAValue | int, stop: SSAValue | int, step: int
-    ) -> Iterator[SSAValue]:
+    def loop_between(self, start: IndexLike, stop: IndexLike, step: int) -> Iterator[SSAValue]:
         """Yields a loop over `start`, `start + step`, ... below `stop`, perhaps of no iteration."""
         block = Block(arg_types=(INDEX,))
         with self.inside(block):
@@ -261,13 +300,8 @@ class Emitter:
         self._add_loop(block, (start, stop, step), (), ())
 
     def loop_carrying(
-        self,
-        start: SSAValue | int,
-        stop: SSAValue | int,
-        step: int,
-        carried: Sequence[SSAValue],
-        body: LoopBody,
-    ) -> Sequence[SSAValue]:
+        self, start: IndexLike, stop: IndexLike, step: int, carried: Carried, body: LoopBody
+    ) -> Carried:
         """
         Emits a loop over `start`, `start + step`, ... below `stop` of `body(number, carried)`,
         which returns the values that the next iteration carries. Returns the last ones. A loop that
@@ -279,25 +313,6 @@ class Emitter:
         with self.inside(block):
             results = body(block.args[0], block.args[1:])
         return self._add_loop(block, (start, stop, step), carried, results)
-
-    def loop_units(
-        self, sizes: Sequence[int | SSAValue], first: SSAValue, end: SSAValue
-    ) -> Iterator[Sequence[SSAValue | int]]:
-        """
-        Yields a loop over units `first` to `end - 1` of nested loops of these sizes, of which it
-        gives the number of each loop's iteration.
-        """
-        for unit in self.loop_between(first, end, 1):
-            numbers: list[SSAValue | int] = []
-            for size in reversed(sizes):
-                if isinstance(size, int) and size == 1:
-                    numbers.append(0)
-                elif len(numbers) == len(sizes) - 1:
-                    numbers.append(unit)
-                else:
-                    numbers.append(self.remainder(unit, size))
-                    unit = self.quotient(unit, size)
-            yield numbers[::-1]
 
     def loop_while(
         self, first: SSAValue, end: SSAValue, most: int, following: Callable[[], SSAValue]
@@ -319,12 +334,8 @@ class Emitter:
         self._add_loop(block, (0, most, 1), [first], [chosen])
 
     def _add_loop(
-        self,
-        block: Block,
-        bounds: Sequence[SSAValue | int],
-        carried: Sequence[SSAValue],
-        results: Sequence[SSAValue],
-    ) -> Sequence[SSAValue]:
+        self, block: Block, bounds: Sequence[IndexLike], carried: Carried, results: Carried
+    ) -> Carried:
         """Returns a loop from, to and in steps of `bounds` whose body carries `results`."""
         block.add_op(scf.YieldOp.create(operands=results))
         operands = (*map(self.index, bounds), *carried)
@@ -377,14 +388,7 @@ class Emitter:
         return call.results[0] if types else operands[0]
 
 
-_I32 = IntegerType(32)
 _FLOAT_CASTS = {"extf", "truncf"}
 """The conversions of `arith` that xDSL admits on vectors."""
-_CASTS: dict[str, type[Operation]] = {
-    kind.name.removeprefix("arith."): kind
-    for kind in (
-        *(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.SIToFPOp, arith.UIToFPOp),
-        *(arith.FPToSIOp, arith.FPToUIOp, arith.IndexCastOp, arith.BitcastOp),
-        *(arith.ExtFOp, arith.TruncFOp),
-    )
-}
+_ARITH = {kind.name.removeprefix("arith."): kind for kind in arith.Arith.operations}
+"""The operations of `arith` by their names."""

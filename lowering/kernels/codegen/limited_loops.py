@@ -17,8 +17,10 @@ from xdsl.ir import SSAValue
 from ....glow_dialects.glow_nest.affine import Dim, Limit
 from ....glow_dialects.glow_nest.schedule import RegisterTranspose, VectorSchedule
 from ..threads.split import TileSpan
-from .emit import Emitter
+from .emit import Emitter, IndexLike
 
+LoopOverTiles = tuple[TileSpan, Iterator[IndexLike]]
+"""Tiles that have the same code, and a loop over where they start."""
 _MOST_BALANCED = 8
 """The largest tile of which there is code for each smaller size, for the last values of a loop."""
 
@@ -37,7 +39,7 @@ class RowCount:
         found = e.larger(self._after_start(limit, e), 0)
         return e.smaller(e.quotient_up(found, limit.granule), dim.size)
 
-    def inside(self, dim: Dim, number: SSAValue | int, e: Emitter) -> RowCount:
+    def inside(self, dim: Dim, number: IndexLike, e: Emitter) -> RowCount:
         """Returns the same in a step of a loop, which may be a block of rows."""
         limit = dim.limit
         if limit is None or not limit.opens:
@@ -69,7 +71,8 @@ class LimitedSpans:
         schedule: VectorSchedule, dim: Dim, spans: Sequence[TileSpan], e: Emitter, count: SSAValue
     ) -> LimitedSpans:
         """Returns the tiles of a parallel loop of a nest, whose tiles `spans` would all be."""
-        if goes_beyond(schedule, dim):
+        turned = schedule.turned if isinstance(schedule, RegisterTranspose) else None
+        if dim in (schedule.vector, schedule.finishing.vector, turned):
             return LimitedSpans(e, count, spans)
         parts = schedule.parts_of(dim)
         return LimitedSpans(e, count, (), max((p.tile for p in parts), default=schedule.step(dim)))
@@ -79,9 +82,7 @@ class LimitedSpans:
         """The values that threads do not divide."""
         return self.tile or self.spans[0].step
 
-    def between(
-        self, first: SSAValue | int, end: SSAValue
-    ) -> Iterator[tuple[TileSpan, Iterator[SSAValue | int]]]:
+    def between(self, first: IndexLike, end: SSAValue) -> Iterator[LoopOverTiles]:
         """Yields the tiles between two values, and loops over the starts of those alike."""
         e = self.emitter
         for span in self.spans:
@@ -102,13 +103,11 @@ class LimitedSpans:
         elif tile:
             yield TileSpan(0, 1, 1), e.loop_between(first, end, 1)
 
-    def _from(self, first: SSAValue | int, end: SSAValue) -> SSAValue:
+    def _from(self, first: IndexLike, end: SSAValue) -> SSAValue:
         """Returns how many values there are between two."""
         return self.emitter.larger(self.emitter.minus(end, first), 0)
 
-    def _balanced(
-        self, first: SSAValue | int, length: SSAValue, most: int
-    ) -> Iterator[tuple[TileSpan, Iterator[SSAValue | int]]]:
+    def _balanced(self, first: IndexLike, length: SSAValue, most: int) -> Iterator[LoopOverTiles]:
         """
         Yields the fewest tiles of at most `most` values. If full tiles leave a rest, the last two
         tiles are about as large as each other, because small tiles wait for their sums.
@@ -133,10 +132,3 @@ class LimitedSpans:
                 stop = e.plus(stop, e.select(is_size, tile, none))
             yield TileSpan(0, size, size, range(size)), e.loop_between(first, stop, size)
             first = stop
-
-
-def goes_beyond(schedule: VectorSchedule, dim: Dim) -> bool:
-    """Returns whether the last tile of a limited loop may go beyond its limit."""
-    if isinstance(schedule, RegisterTranspose) and dim is schedule.turned:
-        return True
-    return dim in (schedule.vector, schedule.finishing.vector)

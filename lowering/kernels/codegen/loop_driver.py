@@ -20,7 +20,7 @@ from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.schedule import Split
 from ..threads.split import Share, TileOrder, TileSpan
 from .emit import Emitter
-from .limited_loops import LimitedSpans, RowCount
+from .limited_loops import LimitedSpans, LoopOverTiles, RowCount
 from .memory import Bound
 from .tile import Tile
 
@@ -63,45 +63,36 @@ class LoopDriver:
         elif level == len(self.loops):
             yield position
         else:
-            dim, spans = self.loops[level]
+            spans = self.loops[level][1]
             if isinstance(spans, LimitedSpans):
-                yield from self._limited(position, level, 0, spans.count)
-                return
-            for span in spans:
-                for number in self.emitter.loop(span.stop, span.step):
-                    yield from self.tiles(position.at(dim, span, number), level + 1)
+                yield from self._visited(position, level, spans.between(0, spans.count))
+            else:
+                loops = ((span, self.emitter.loop(span.stop, span.step)) for span in spans)
+                yield from self._visited(position, level, loops)
 
-    def _limited(
-        self, position: P, level: int, first: SSAValue | int, end: SSAValue
-    ) -> Iterator[P]:
-        """Yields the places of tiles between two values of a limited loop."""
-        dim, spans = self.loops[level]
-        assert isinstance(spans, LimitedSpans)
-        for span, numbers in spans.between(first, end):
+    def _visited(self, position: P, level: int, loops: Iterator[LoopOverTiles]) -> Iterator[P]:
+        """Yields the places of tiles inside of loops over those of one dimension."""
+        for span, numbers in loops:
             for number in numbers:
-                yield from self.tiles(position.at(dim, span, number), level + 1)
+                placed = position.at(self.loops[level][0], span, number)
+                yield from self.tiles(placed, level + 1)
 
     def _divided(self, position: P, split: Split) -> Iterator[P]:
         """Yields the tiles of the loops of a split, as far as they are this thread's."""
         assert self.share is not None
         spans = [of for _, of in self.loops[split.first : split.last + 1]]
         order = TileOrder([of for of in spans if not isinstance(of, LimitedSpans)])
-        if isinstance(spans[0], LimitedSpans) and len(spans) == 1:
-            yield from self._divided_rows(position, split.first, spans[0], self.share)
+        if isinstance(rows := spans[0], LimitedSpans) and len(spans) == 1:
+            e, unit = self.emitter, rows.unit
+            for bounds in self.share(e.quotient_up(rows.count, unit)):
+                first, end = (e.times(number, unit) for number in bounds)
+                loops = rows.between(first, e.smaller(end, rows.count))
+                yield from self._visited(position, split.first, loops)
         elif order.is_uniform:
             yield from self._divided_units(position, split, self.share)
         else:
             for bounds in self.share(order.elements()):
                 yield from self._between(position, split, order, 0, bounds)
-
-    def _divided_rows(
-        self, position: P, level: int, spans: LimitedSpans, share: Share
-    ) -> Iterator[P]:
-        """Yields the tiles of a limited loop, as far as they are this thread's."""
-        e, unit = self.emitter, spans.unit
-        for bounds in share(e.quotient_up(spans.count, unit)):
-            first, end = (e.times(number, unit) for number in bounds)
-            yield from self._limited(position, level, first, e.smaller(end, spans.count))
 
     def _divided_units(self, position: P, split: Split, share: Share) -> Iterator[P]:
         """
@@ -110,20 +101,16 @@ class LoopDriver:
         """
         e, loops = self.emitter, self.loops[split.first : split.last + 1]
         sizes = [s.count if isinstance(s, LimitedSpans) else s[0].tiles for _, s in loops]
-        for first, end in share(self._product(sizes)):
-            for numbers in e.loop_units(sizes, first, end):
-                at = position
+        known = [size for size in sizes if isinstance(size, int)]
+        units = prod(known) if len(known) == len(sizes) else reduce(e.times, sizes)
+        for first, end in share(units):
+            for unit in e.loop_between(first, end, 1):
+                at, numbers = position, e.digits(unit, sizes)
                 for (dim, spans), number in zip(loops, numbers, strict=True):
                     span = TileSpan(0, 1, 1) if isinstance(spans, LimitedSpans) else spans[0]
                     start = number if isinstance(number, int) else e.times(number, span.step)
                     at = at.at(dim, span, start)
                 yield from self.tiles(at, split.last + 1)
-
-    def _product(self, sizes: Sequence[SSAValue | int]) -> SSAValue | int:
-        known = [size for size in sizes if isinstance(size, int)]
-        if len(known) == len(sizes):
-            return prod(known)
-        return reduce(self.emitter.times, sizes)
 
     def _between(
         self, position: P, split: Split, order: TileOrder, level: int, bounds: Sequence[SSAValue]
