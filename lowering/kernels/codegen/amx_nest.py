@@ -55,7 +55,7 @@ class TileNest:
         schedule: AmxTile,
         memory: FlatBuffers,
         machine: MachineDescription,
-        threads: int = 1,
+        threads: int,
     ):
         verify_finish(nest, schedule)
         plan = TilePlan.of(nest, schedule)
@@ -74,11 +74,12 @@ class TileNest:
         self.memory = memory.replaced({self._sums: array.memref})
         size = filter_bytes(nest, self.roles)
         self._is_near = size <= int(machine.l2_bytes * TIMINGS.amx_filters_l2_share)
-        self._blocks = 1
-        """The number of blocks into which the pixels are cut, so that one of them stays near."""
-        if not self._is_near:
-            most = machine.l2_bytes * TIMINGS.amx_image_l2_share
-            self._blocks = ceil(image_bytes(nest, self.roles) / most)
+        most = machine.l2_bytes * TIMINGS.amx_image_l2_share
+        self._blocks = ceil(image_bytes(nest, self.roles) / most)
+        """
+        The number of blocks into which the pixels are cut, so that one of them stays near, if the
+        filter does not.
+        """
         first = TILES - plan.panels
         self._filter_tiles = range(first, TILES)
         self._image_tiles = range(plan.images * plan.panels, first)
@@ -176,7 +177,7 @@ class TileNest:
         if write is not None:
             outer, inner = (stride_of(self.nest.writes[0], d) for d in self.plan.line)
             between = COLUMNS if joined is None else stride_of(self.nest.writes[0], joined)
-        base = self.memory.memref(self._sums if write is None else write.buffer)
+        base = self.memory.flat[self._sums if write is None else write.buffer]
         for i, (row, pixel, at) in enumerate(kind.group.tiles):
             start = at * inner if write is None else row * outer + pixel * inner
             for panel in range(panels):
@@ -264,7 +265,7 @@ class TileNest:
         if loaded.get(tile) == place:
             return
         loaded[tile] = place
-        at, base = self.memory.at(place), self.memory.memref(access.buffer)
+        at, base = self.memory.at(place), self.memory.flat[access.buffer]
         size = element_bytes(access.element)
         self.e.add(glow_vec.TileLoadOp(tile, base, [at], stride * size))
 

@@ -13,7 +13,7 @@ from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim, Indirect, st
 from ...llvm.types import element_of
 from ..threads.split import TileSpan
 from .algebra import ArithAlgebra, Value
-from .emit import Emitter, lanes_of
+from .emit import Emitter, IndexLike, lanes_of
 from .limited_loops import RowCount
 from .types import INDEX, bits, memory_type, vector_type
 
@@ -38,16 +38,14 @@ Point = Mapping[Dim, int]
 """The place of an element relative to its tile."""
 
 
-class Bound(dict[Dim, "SSAValue | int"]):
+class Bound(dict[Dim, IndexLike]):
     """The values of enclosing loop variables, and the number of rows there."""
 
-    def __init__(
-        self, values: Mapping[Dim, SSAValue | int] = {}, count: RowCount = RowCount()
-    ) -> None:
+    def __init__(self, values: Mapping[Dim, IndexLike] = {}, count: RowCount = RowCount()) -> None:
         super().__init__(values)
         self.count = count
 
-    def at(self, dim: Dim, span: TileSpan, number: SSAValue | int) -> Bound:
+    def at(self, dim: Dim, span: TileSpan, number: IndexLike) -> Bound:
         return Bound({**self, dim: number}, self.count)
 
 
@@ -60,19 +58,16 @@ def offset_of(access: Access, point: Point) -> int:
     return total
 
 
+@dataclass(frozen=True)
 class FlatBuffers:
     """The buffers of one kernel as memrefs of one dimension."""
 
-    def __init__(self, emitter: Emitter, flat: Mapping[Buffer, SSAValue]):
-        self.emitter = emitter
-        self._flat = flat
+    emitter: Emitter
+    flat: Mapping[Buffer, SSAValue]
 
     def replaced(self, flat: Mapping[Buffer, SSAValue]) -> FlatBuffers:
         """Returns the same with other memrefs for some buffers."""
-        return FlatBuffers(self.emitter, {**self._flat, **flat})
-
-    def memref(self, buffer: Buffer) -> SSAValue:
-        return self._flat[buffer]
+        return FlatBuffers(self.emitter, {**self.flat, **flat})
 
     def start(self, access: Access) -> Address:
         """
@@ -80,36 +75,30 @@ class FlatBuffers:
         """
         return Address(None, access.place.constant - access.buffer.low)
 
-    def places(self, accesses: Sequence[Access], bound: Mapping[Dim, SSAValue | int]) -> Addresses:
+    def places(self, accesses: Sequence[Access], bound: Mapping[Dim, IndexLike]) -> Addresses:
         """Returns the places of accesses for the values of loop variables."""
         places: Addresses = {a: self.start(a) for a in accesses}
         for dim, value in bound.items():
             places = self.advance(places, dim, value)
         return places
 
-    def advance(self, places: Addresses, dim: Dim, value: SSAValue | int) -> dict[Access, Address]:
+    def advance(self, places: Addresses, dim: Dim, value: IndexLike) -> dict[Access, Address]:
         """Returns the places of accesses at a value of `dim`, given those at the value 0."""
         if isinstance(value, int):
             return {a: p.moved(offset_of(a, {dim: value})) for a, p in places.items()}
-        e = self.emitter
-        scaled: dict[int, SSAValue] = {}
-        moved_to: dict[tuple[SSAValue, int], SSAValue] = {}
-        result = dict(places)
+        e, result = self.emitter, dict(places)
+        # accesses that differ by a constant share the rest of the computation
+        known: dict[tuple[SSAValue | None, int], SSAValue] = {}
         for access, place in places.items():
-            stride = access.stride(dim)
+            stride = stride_of(access, dim)
             if stride == 0:
                 continue
-            assert isinstance(stride, int)
-            if stride not in scaled:
-                scaled[stride] = e.times(value, stride)
-            distance = scaled[stride]
-            if place.dynamic is not None:
-                # accesses that differ by a constant share the rest of the computation
-                key = (place.dynamic, stride)
-                if key not in moved_to:
-                    moved_to[key] = e.plus(place.dynamic, distance)
-                distance = moved_to[key]
-            result[access] = Address(distance, place.constant)
+            if (None, stride) not in known:
+                known[None, stride] = e.times(value, stride)
+            key = (place.dynamic, stride)
+            if key not in known:
+                known[key] = e.plus(place.dynamic or 0, known[None, stride])
+            result[access] = Address(known[key], place.constant)
         return result
 
     def at(self, place: Address) -> SSAValue:
@@ -123,9 +112,10 @@ class FlatBuffers:
         """
         e, element = self.emitter, memory_type(access.element)
         lanes = algebra.lanes if stride else 1
-        memory = self._flat[access.buffer]
+        memory = self.flat[access.buffer]
         if access.read_as is not None:
-            loaded = self._of_bytes(memory, self.at(place), element)
+            several = e.load(memory, self.at(place), i8, bits(element) // 8)
+            loaded = e.cast("bitcast", e.as_integer(several), element)
         elif lanes == 1 or stride == 1:
             loaded = e.load(memory, self.at(place), element, lanes)
         elif stride == -1:
@@ -134,46 +124,10 @@ class FlatBuffers:
         elif 0 < stride <= _MAX_INTERLEAVE:
             loaded = self._interleaved(memory, place, stride, element, lanes)
         else:
-            offsets = e.constant(vector_type(INDEX, lanes), [i * stride for i in range(lanes)])
+            offsets = e.multiples(stride, lanes)
             loaded = e.gather(memory, self.at(place), element, offsets)
         value = algebra.from_memory(loaded, access.element)
         return value._replace(ssa=e.broadcast(value.ssa, algebra.lanes // lanes))
-
-    def load_chosen(
-        self,
-        access: Access,
-        place: Address,
-        index_place: Address,
-        along: Dim,
-        algebra: ArithAlgebra,
-    ) -> Value:
-        """
-        Returns the elements of lanes along a loop, each of which an index in memory places; the
-        first index is at `index_place`.
-        """
-        e, element, lanes = self.emitter, memory_type(access.element), algebra.lanes
-        indirect = access.indirect
-        assert indirect is not None
-        step, stride = stride_of(indirect.access, along), stride_of(access, along)
-        indices = self.load(indirect.access, index_place, step, algebra).ssa
-        lookup = algebra.machine.byte_lookup(lanes)
-        if lookup is not None and access.looks_up_bytes and not stride:
-            # the bits of an index that counts from either end are the place of its byte
-            found = e.lookup(lookup, self._flat[access.buffer], self.at(place), indices)
-            return algebra.from_memory(found, access.element)
-        offsets = self._distance(indirect, indices)
-        if stride:
-            straight = e.constant(vector_type(INDEX, lanes), [i * stride for i in range(lanes)])
-            offsets = e.plus(offsets, straight)
-        loaded = e.gather(self._flat[access.buffer], self.at(place), element, offsets)
-        return algebra.from_memory(loaded, access.element)
-
-    def _of_bytes(self, memory: SSAValue, at: SSAValue, element: Attribute) -> SSAValue:
-        """Returns the element of a type whose bytes are at a place."""
-        e = self.emitter
-        several = e.load(memory, at, i8, bits(element) // 8)
-        whole = e.extract(e.bitcast(several, IntegerType(bits(element)), 1), 0)
-        return e.cast("bitcast", whole, element)
 
     def load_neighbours(
         self, access: Access, place: Address, stride: int, terms: int, lanes: int
@@ -183,11 +137,10 @@ class FlatBuffers:
         at a place; if the stride is 0, all lanes have the same ones.
         """
         e, element = self.emitter, memory_type(access.element)
-        memory, at = self._flat[access.buffer], self.at(place)
+        memory, at = self.flat[access.buffer], self.at(place)
         if stride:
             return e.load(memory, at, element, terms * lanes)
-        few = e.load(memory, at, element, terms)
-        whole = e.extract(e.bitcast(few, IntegerType(bits(element) * terms), 1), 0)
+        whole = e.as_integer(e.load(memory, at, element, terms))
         return e.bitcast(e.broadcast(whole, lanes), element, terms * lanes)
 
     def load_fields(
@@ -198,7 +151,7 @@ class FlatBuffers:
         of what is unsigned. Part f of lane i is element i of field f; the fields lie at offsets
         from a place. Missing fields are zeros.
         """
-        e, memory, total = self.emitter, self._flat[access.buffer], None
+        e, memory, total = self.emitter, self.flat[access.buffer], None
         for number, field in enumerate(fields):
             part = e.load(memory, self.at(place.moved(field)), i8, lanes)
             part = e.cast("extui", part, i32)
@@ -210,7 +163,7 @@ class FlatBuffers:
 
     def prefetch(self, access: Access, place: Address, locality: int = 3) -> None:
         """Emits a hint that the element at a place will be read soon."""
-        self.emitter.prefetch(self._flat[access.buffer], self.at(place), locality)
+        self.emitter.prefetch(self.flat[access.buffer], self.at(place), locality)
 
     def _interleaved(
         self, memory: SSAValue, place: Address, stride: int, element: Attribute, lanes: int
@@ -244,7 +197,7 @@ class FlatBuffers:
         algebra: ArithAlgebra,
     ) -> None:
         """Writes the lanes of a value `stride` apart."""
-        e, memory = self.emitter, self._flat[access.buffer]
+        e, memory = self.emitter, self.flat[access.buffer]
         stored = algebra.to_memory(value, access.element)
         if algebra.lanes == 1 or stride == 1:
             e.store(stored, memory, self.at(place), mask)
@@ -255,19 +208,18 @@ class FlatBuffers:
 
     def load_index(self, access: Access, place: Address) -> SSAValue:
         """Returns the integer at a place as an index."""
-        return self.emitter.cast("index_cast", self._load_one(access, place), INDEX)
+        return self.emitter.cast("index_cast", self.load_one(access, place), INDEX)
 
-    def _load_one(self, access: Access, place: Address) -> SSAValue:
+    def load_one(self, access: Access, place: Address) -> SSAValue:
         """Returns the element at a place, as memory holds it."""
-        memory, element = self._flat[access.buffer], memory_type(access.element)
+        memory, element = self.flat[access.buffer], memory_type(access.element)
         return self.emitter.load(memory, self.at(place), element, 1)
 
-    def distance(self, indirect: Indirect, index_place: Address) -> SSAValue:
-        """Returns the distance in elements that an index in memory stands for (see `Indirect`)."""
-        return self._distance(indirect, self._load_one(indirect.access, index_place))
-
-    def _distance(self, indirect: Indirect, index: SSAValue) -> SSAValue:
-        """Returns the distance of an index or of each of a vector of them."""
+    def distance(self, indirect: Indirect, index: SSAValue) -> SSAValue:
+        """
+        Returns the distance in elements that an index, or each of a vector of them, stands for (see
+        `Indirect`).
+        """
         e, lanes = self.emitter, lanes_of(index)
         if indirect.unsigned:
             chosen = self._at_most(index, indirect.size - 1)
@@ -278,10 +230,6 @@ class FlatBuffers:
             return distance
         stride = e.constant(vector_type(INDEX, lanes), indirect.stride)
         return e.times(distance, stride)
-
-    def moved_by(self, place: Address, distance: SSAValue) -> Address:
-        """Returns the place so many elements behind."""
-        return Address(self.emitter.plus(distance, place.dynamic or 0), place.constant)
 
     def _from_either_end(self, index: SSAValue, size: int) -> SSAValue:
         """Returns an index within a size, from the front; a negative one counts from the end."""

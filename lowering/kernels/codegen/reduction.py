@@ -17,7 +17,7 @@ from ....glow_dialects.glow_nest.nest import Nest, Range, identity
 from ....glow_dialects.glow_nest.schedule import GatheredDot, Reducing, RegisterTile
 from ....glow_dialects.machine import ALLOCATED_ALIGNMENT, LINE_BYTES
 from .algebra import ArithAlgebra, Value
-from .emit import LoopBody
+from .emit import Carried, IndexLike, LoopBody
 from .lane_reduction import LaneReduction
 from .loads import Loaded, Loads
 from .memory import Address, Point, offset_of
@@ -57,12 +57,11 @@ class TileReduction:
         self.other_places = self._prefetched + (() if self._end is None else (self._end,))
         """The accesses that are neither read nor written but have places."""
         self.starts_with_operand = self._of.adds_operand and not self._across
-        self._loaded: Loaded | None = None
+        self._loaded: Loaded = {}
 
     def results(self, tile: Tile, points: Sequence[Point]) -> Sequence[Sequence[Value]]:
         """Returns the results at each of the points of a tile."""
-        if isinstance(self._schedule, GatheredDot):
-            self._loaded = {}  # steps of a tile share what they load
+        self._loaded = {}
         # lanes over a reduced dimension may have several accumulators for each point
         inner: list[Point] = [{}]
         if self._across and self._schedule.vector is not None:
@@ -149,9 +148,7 @@ class TileReduction:
         before = [loads(tile.nest.writes[0], point).ssa for point in points]
         return [self._wide.emitter.select(tile.has_sums, s, neutral) for s in before]
 
-    def _reduced(
-        self, level: int, tile: Tile, sums: Sums, accumulators: Sequence[SSAValue]
-    ) -> Sequence[SSAValue]:
+    def _reduced(self, level: int, tile: Tile, sums: Sums, accumulators: Carried) -> Carried:
         """Returns the accumulators after the loops from a level on."""
         if level == len(self._loops):
             self._prefetch(tile, [{}], sums.points)
@@ -162,25 +159,19 @@ class TileReduction:
                 accumulators = self._reduced(level + 1, tile.moved(dim, i), sums, accumulators)
             return accumulators
 
-        def body(number: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def body(number: IndexLike, carried: Carried) -> Carried:
             if level == len(self._loops) - 1:
                 self._prefetch_ahead(tile, dim, number, sums.points)
             return self._reduced(level + 1, tile.moved(dim, number), sums, carried)
 
         if tile.nest.range is not None and dim is tile.nest.range.dim:
             return self._in_range(tile.nest.range, tile, accumulators, body)
-        if dim in tile.counts:
-            return self._limited(level, tile, sums, accumulators, body)
-        return self._whole(level, tile, sums, accumulators, body)
+        steps = self._limited if dim in tile.counts else self._whole
+        return steps(level, tile, sums, accumulators, body)
 
     def _whole(
-        self,
-        level: int,
-        tile: Tile,
-        sums: Sums,
-        accumulators: Sequence[SSAValue],
-        body: LoopBody,
-    ) -> Sequence[SSAValue]:
+        self, level: int, tile: Tile, sums: Sums, accumulators: Carried, body: LoopBody
+    ) -> Carried:
         """Returns the accumulators after all steps of a loop."""
         dim, begun = self._loops[level], 0
         step = self._schedule.step(dim)
@@ -198,8 +189,8 @@ class TileReduction:
         return accumulators
 
     def _several_steps(
-        self, tile: Tile, dim: Dim, sums: Sums, accumulators: Sequence[SSAValue]
-    ) -> tuple[Sequence[SSAValue], int]:
+        self, tile: Tile, dim: Dim, sums: Sums, accumulators: Carried
+    ) -> tuple[Carried, int]:
         """
         Returns the accumulators after steps of the innermost loop that are emitted together, and
         where the remaining steps begin.
@@ -208,7 +199,7 @@ class TileReduction:
         end = dim.size // (step * steps) * (step * steps)
         points = [{dim: i * step} for i in range(steps)]
 
-        def body(number: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def body(number: IndexLike, carried: Carried) -> Carried:
             first = tile.moved(dim, number)
             self._prefetch(first, points, sums.points)
             for i in range(steps):
@@ -218,22 +209,17 @@ class TileReduction:
         return self._wide.emitter.loop_carrying(0, end, step * steps, accumulators, body), end
 
     def _limited(
-        self,
-        level: int,
-        tile: Tile,
-        sums: Sums,
-        accumulators: Sequence[SSAValue],
-        body: LoopBody,
-    ) -> Sequence[SSAValue]:
+        self, level: int, tile: Tile, sums: Sums, accumulators: Carried, body: LoopBody
+    ) -> Carried:
         """Returns the accumulators after the steps of a limited loop."""
         e, dim = self._wide.emitter, self._loops[level]
         count, step = tile.counts[dim], self._schedule.step(dim)
-        full = e.round_down(count, step) if step > 1 else count
+        full = e.round_down(count, step)
         accumulators = e.loop_carrying(0, full, step, accumulators, body)
         if step == 1:
             return accumulators
 
-        def last(number: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def last(number: IndexLike, carried: Carried) -> Carried:
             """Computes the rest, in a tile that may begin before it and end behind it."""
             start = e.smaller(number, dim.size - step)
             visited, until = (e.minus(n, start) for n in (full, count))
@@ -242,25 +228,21 @@ class TileReduction:
 
         return e.loop_carrying(full, count, step, accumulators, last)
 
-    def _in_range(
-        self, of: Range, tile: Tile, accumulators: Sequence[SSAValue], body: LoopBody
-    ) -> Sequence[SSAValue]:
+    def _in_range(self, of: Range, tile: Tile, accumulators: Carried, body: LoopBody) -> Carried:
         """Returns the accumulators after the steps of a loop whose bounds are in memory."""
-        tile = tile.resolved((of.first, of.end))
-        first, end = (self._bound(tile, access, of.dim) for access in (of.first, of.end))
-        return self._wide.emitter.loop_carrying(first, end, 1, accumulators, body)
+        tile, e = tile.resolved((of.first, of.end)), self._wide.emitter
+        first, end = (
+            e.within(tile.memory.load_index(access, tile.places[access]), of.dim.size)
+            for access in (of.first, of.end)
+        )
+        return e.loop_carrying(first, end, 1, accumulators, body)
 
-    def _bound(self, tile: Tile, access: Access, dim: Dim) -> SSAValue:
-        """Returns the number in memory, at least 0 and at most the size of a loop."""
-        number = tile.memory.load_index(access, tile.places[access])
-        return self._wide.emitter.within(number, dim.size)
-
-    def _accumulate(
-        self, tile: Tile, sums: Sums, accumulators: Sequence[SSAValue]
-    ) -> list[SSAValue]:
+    def _accumulate(self, tile: Tile, sums: Sums, accumulators: Carried) -> list[SSAValue]:
         """Returns the accumulators after one step."""
         tile = tile.resolved(self._of.reads)
-        loads = Loads(tile, self._wide, reduces=True, loaded=self._loaded)
+        # steps of a tile that gathers terms share what they load
+        loaded = self._loaded if isinstance(self._schedule, GatheredDot) else {}
+        loads = Loads(tile, self._wide, reduces=True, loaded=loaded)
         results: list[SSAValue] = []
         for point, numbers in sums.own:
             mask = tile.fresh(point)
@@ -276,12 +258,10 @@ class TileReduction:
     def _prefetch(self, tile: Tile, steps: Sequence[Point], points: Sequence[Point]) -> None:
         """Prefetches what some steps are to prefetch, each line once."""
         for access in self._far:
-            self._prefetch_points(tile, access, [{**p, **s} for p in points for s in steps], 0)
+            self._prefetch_points(tile, access, [{**p, **s} for p in points for s in steps])
         start = {d: elements.start for d, elements in tile.elements.items()}
         for access in () if self._is_rest(tile) else self._lines:
-            line = LINE_BYTES // element_bytes(access.element)
-            for offset in _apart({offset_of(access, {**start, **s}) for s in steps}, line):
-                tile.memory.prefetch(access, tile.places[access].moved(offset), locality=2)
+            self._prefetch_points(tile, access, [{**start, **s} for s in steps], locality=2)
 
     def _is_rest(self, tile: Tile) -> bool:
         """
@@ -312,11 +292,11 @@ class TileReduction:
             return
         for number, dim in self._schedule.prefetch_next_tile.items():
             access = self._of.reads[number]
-            distance = offset_of(access, {dim: len(tile.elements.get(dim, range(1)))})
-            self._prefetch_points(tile, access, points, distance)
+            next_tile = tile.moved(dim, len(tile.elements.get(dim, range(1))))
+            self._prefetch_points(next_tile, access, points)
 
     def _prefetch_ahead(
-        self, tile: Tile, dim: Dim, number: SSAValue | int, points: Sequence[Point]
+        self, tile: Tile, dim: Dim, number: IndexLike, points: Sequence[Point]
     ) -> None:
         """
         Prefetches the lines that indices some steps ahead name, though it be in the next range.
@@ -346,12 +326,12 @@ class TileReduction:
         return (self._wide.lanes - 1) * stride if isinstance(stride, int) else 0
 
     def _prefetch_points(
-        self, tile: Tile, access: Access, points: Sequence[Point], distance: int
+        self, tile: Tile, access: Access, points: Sequence[Point], locality: int = 3
     ) -> None:
-        """Prefetches what lies `distance` elements behind what the points of a tile read."""
+        """Prefetches the lines of an access at points of a tile."""
         line = LINE_BYTES // element_bytes(access.element)
         for offset in _apart({offset_of(access, point) for point in points}, line):
-            tile.memory.prefetch(access, tile.places[access].moved(offset + distance))
+            tile.memory.prefetch(access, tile.places[access].moved(offset), locality)
 
 
 def _unit(access: Access) -> int:

@@ -5,16 +5,16 @@ what threads share while they run the steps together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects.builtin import IntegerType, SymbolRefAttr
+from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_nest.affine import Buffer, Dim, stride_of
+from ....glow_dialects.glow_nest.affine import Access, Buffer, stride_of
 from ....glow_dialects.glow_nest.kernel import BarrierOp, RepeatOp
 from ....glow_dialects.glow_nest.nest import Listing, RepeatListed
 from ....glow_dialects.glow_nest.ops import ListNonzerosOp, NestOp, RepeatListedOp
@@ -26,7 +26,7 @@ from ...threads import BARRIER, NEXT
 from ..threads.split import Portions, portions_of
 from .algebra import ArithAlgebra
 from .amx_nest import TileNest
-from .emit import Emitter
+from .emit import Carried, Emitter, IndexLike
 from .loop_driver import LoopDriver, limited
 from .memory import Address, Bound, FlatBuffers
 from .types import INDEX, computes_in_float, memory_type
@@ -131,24 +131,23 @@ def fill_list(
         differs = "une" if computes_in_float(value.element) else "ne"
         return e.compare(differs, value.ssa, algebra.number(0, value.element).ssa)
 
-    def each_number(iv: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def each_number(iv: IndexLike, carried: Carried) -> Carried:
         (count,) = carried
         number = e.index(iv)
-        end = memory.advance({to.place: places[to.place]}, dim, count)[to.place]
-        e.store(e.cast("index_cast", number, kind), memory.memref(to.place.buffer), memory.at(end))
-        listed = is_listed(at(iv), 1)
+        end = at(to.place, count)
+        e.store(e.cast("index_cast", number, kind), memory.flat[to.place.buffer], memory.at(end))
+        listed = is_listed(at(step.source, iv), 1)
         return [e.plus(count, e.select(listed, e.index(1), e.index(0)))]
 
-    def at(iv: SSAValue | int) -> Address:
-        return memory.advance({step.source: places[step.source]}, dim, iv)[step.source]
+    def at(access: Access, iv: IndexLike) -> Address:
+        return memory.advance({access: places[access]}, dim, iv)[access]
 
-    def each_vector(iv: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def each_vector(iv: IndexLike, carried: Carried) -> Carried:
         (count,) = carried
         start = e.index(iv)
         end = e.plus(start, lanes)
-        bits_of_lanes = IntegerType(lanes)
-        mask = e.extract(e.bitcast(is_listed(at(iv), lanes), bits_of_lanes, 1), 0)
-        some = e.compare("ne", mask, e.constant(bits_of_lanes, 0))
+        mask = e.as_integer(is_listed(at(step.source, iv), lanes))
+        some = e.compare("ne", mask, e.constant(mask.type, 0))
 
         def listed() -> SSAValue:
             return e.loop_carrying(start, end, 1, [count], each_number)[0]
@@ -163,7 +162,7 @@ def fill_list(
         after = e.index(dim.size)
         (count,) = e.loop_carrying(in_vectors, after, 1, [count], each_number)
     stored = e.cast("index_cast", count, memory_type(to.count.element))
-    e.store(stored, memory.memref(to.count.buffer), memory.at(places[to.count]))
+    e.store(stored, memory.flat[to.count.buffer], memory.at(places[to.count]))
 
 
 def repeat_listed(step: RepeatListed, memory: FlatBuffers, bound: Bound) -> Iterator[Bound]:
@@ -171,24 +170,16 @@ def repeat_listed(step: RepeatListed, memory: FlatBuffers, bound: Bound) -> Iter
     e, listing = memory.emitter, step.numbers
     places = memory.places([listing.place, listing.count], bound)
     numbers = {listing.place: places[listing.place]}
-
-    def of_part(start: SSAValue, end: SSAValue, part: Dim) -> tuple[SSAValue, SSAValue]:
-        """Returns the start and the end of the groups of a part."""
-        groups = e.quotient(e.minus(end, start), size)
-
-        def before(number: SSAValue | int) -> SSAValue:
-            numbers = e.fraction(groups, number, part.size)
-            return e.plus(start, e.times(numbers, size))
-
-        number = bound[part]
-        return before(number), before(e.plus(number, 1))
-
     count, size = memory.load_index(listing.count, places[listing.count]), len(step.dims)
     # the numbers in complete groups
     start = e.round_down(count, step.after) if step.after else e.index(0)
     end = e.round_down(count, size)
-    if step.part is not None and step.part.size > 1:
-        start, end = of_part(start, end, step.part)
+    if (part := step.part) is not None and part.size > 1:
+        groups, first = e.quotient(e.minus(end, start), size), start
+        start, end = (
+            e.plus(first, e.times(e.fraction(groups, e.plus(bound[part], i), part.size), size))
+            for i in (0, 1)
+        )
     for at in e.loop_between(start, end, size):
         first = memory.advance(numbers, listing.dim, at)
         values = Bound(bound, bound.count)
@@ -214,7 +205,7 @@ class Sharing:
     def barrier(self) -> None:
         self.emitter.call(_BARRIER, (self.team, self.thread))
 
-    def drawn(self, units: int | SSAValue) -> Portions:
+    def drawn(self, units: IndexLike) -> Portions:
         """
         Has the thread do its large portion, and then small ones of any part until none is left. So
         all threads end at about the same time.
@@ -240,19 +231,15 @@ class Sharing:
             rest = e.minus(end, rest_start)
             place = e.quotient(of_small, n)
             first, after = (
-                self._cut(rest_start, p, rest, small) for p in (place, e.plus(place, 1))
+                e.plus(rest_start, e.fraction(p, rest, small)) for p in (place, e.plus(place, 1))
             )
             yield e.select(is_large, start, first), e.select(is_large, rest_start, after)
 
-    def fixed(self, units: int | SSAValue) -> Portions:
+    def fixed(self, units: IndexLike) -> Portions:
         """Has the thread do one portion, which depends on its number alone."""
         yield self._part(units, self.thread)
 
-    def _cut(self, start: SSAValue, number: SSAValue, length: SSAValue, parts: int) -> SSAValue:
-        """Returns the start of a part of a range that begins at `start`."""
-        return self.emitter.plus(start, self.emitter.fraction(number, length, parts))
-
-    def _part(self, units: int | SSAValue, thread: SSAValue) -> tuple[SSAValue, SSAValue]:
+    def _part(self, units: IndexLike, thread: SSAValue) -> tuple[SSAValue, SSAValue]:
         """Returns the first unit of a thread's part, and the first of the next."""
         e = self.emitter
         if isinstance(units, int) and units % self.threads == 0:

@@ -15,6 +15,7 @@ from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import RegisterTile, VectorSchedule
 from ....glow_dialects.timings import TIMINGS
 from ..threads.split import TileSpan
+from .emit import IndexLike
 from .memory import Address, Addresses, FlatBuffers, Point, offset_of
 from .types import vector_type
 
@@ -29,7 +30,7 @@ class Tile:
     places: Addresses
     elements: Mapping[Dim, range] = field(default_factory=dict)
     """For dimensions with parts: the elements of the tile, from where it is."""
-    revisited: SSAValue | int | None = None
+    revisited: IndexLike | None = None
     """The number of first elements along the vectors that were already visited."""
     until: SSAValue | None = None
     """The number of elements along the vectors that count; None for all."""
@@ -40,7 +41,7 @@ class Tile:
     is_minor: bool = False
     """Whether a small part of the elements is in tiles with the same code."""
 
-    def at(self, dim: Dim, span: TileSpan, number: SSAValue | int) -> Tile:
+    def at(self, dim: Dim, span: TileSpan, number: IndexLike) -> Tile:
         """Returns the tile that begins `number` elements behind the start of a span of a loop."""
         e, revisited, has_sums = self.memory.emitter, self.revisited, self.has_sums
         chunks = self.schedule.chunks if isinstance(self.schedule, RegisterTile) else None
@@ -65,8 +66,8 @@ class Tile:
             is_minor=self.is_minor or span.stop < TIMINGS.least_unrolled_part * dim.size,
         )
 
-    def moved(self, dim: Dim, number: SSAValue | int) -> Tile:
-        """Returns the same tile in a step of a reduction loop."""
+    def moved(self, dim: Dim, number: IndexLike) -> Tile:
+        """Returns the same tile so many elements further along a loop."""
         return replace(self, places=self.memory.advance(self.places, dim, number))
 
     def place(self, access: Access, point: Point) -> Address:
@@ -89,11 +90,13 @@ class Tile:
         vector_dim, lanes, until = self.schedule.vector, self.schedule.lanes, self.until
         if vector_dim is None or lanes == 1:
             return None
-        fresh = self._unvisited(point.get(vector_dim, 0), lanes)
+        before = point.get(vector_dim, 0)
+        fresh = self._unvisited(before, lanes)
         if until is None:
             return fresh
-        inside = self._first(until, point.get(vector_dim, 0), lanes)
-        return inside if fresh is None else self.memory.emitter.binary(arith.AndIOp, fresh, inside)
+        e = self.memory.emitter
+        inside = e.first_lanes(e.minus(until, before), lanes)
+        return inside if fresh is None else e.binary(arith.AndIOp, fresh, inside)
 
     def _unvisited(self, before: int, lanes: int) -> SSAValue | None:
         """Returns the mask of the lanes behind those that were visited; None for all."""
@@ -103,29 +106,24 @@ class Tile:
         if isinstance(revisited, int):
             count = revisited - before
             return e.constant(t, [int(i >= count) for i in range(lanes)]) if count > 0 else None
-        return e.binary(arith.XOrIOp, self._first(revisited, before, lanes), e.constant(t, 1))
-
-    def _first(self, count: SSAValue, before: int, lanes: int) -> SSAValue:
-        """Returns the mask of the first elements of the tile in the lanes from `before` on."""
-        e = self.memory.emitter
-        return e.first_lanes(e.minus(count, before), lanes)
+        visited = e.first_lanes(e.minus(revisited, before), lanes)
+        return e.binary(arith.XOrIOp, visited, e.constant(t, 1))
 
     def resolved(self, accesses: Sequence[Access]) -> Tile:
         """Returns the tile with the indices applied that memory holds for accesses."""
-        places = dict(self.places)
         # several accesses may depend on one index
         known: dict[object, SSAValue] = {}
         # an access may be both read and written
-        for access in dict.fromkeys(accesses):
-            places[access] = self._resolved(access, known)
-        return replace(self, places=places)
+        resolved = {a: self._resolved(a, known) for a in dict.fromkeys(accesses)}
+        return replace(self, places={**self.places, **resolved})
 
     def _resolved(self, access: Access, known: dict[object, SSAValue]) -> Address:
         if access.indirect is None:
             return self.places[access]
-        index = self._resolved(access.indirect.access, known)
         of = access.indirect
+        index = self._resolved(of.access, known)
         key = (of.access.buffer, index, of.size, of.stride, of.unsigned)
         if key not in known:
-            known[key] = self.memory.distance(of, index)
-        return self.memory.moved_by(self.places[access], known[key])
+            known[key] = self.memory.distance(of, self.memory.load_one(of.access, index))
+        place = self.places[access]
+        return Address(self.memory.emitter.plus(known[key], place.dynamic or 0), place.constant)

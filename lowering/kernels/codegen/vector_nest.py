@@ -82,28 +82,24 @@ class VectorNest:
             else:
                 self._compute(tile, fixed)
 
-    def _loop(self, dim: Dim, counts: Mapping[Dim, SSAValue]) -> Loop:
-        """Returns a parallel loop with its tiles."""
-        spans = spans_of(self._nest, self._schedule, dim)
-        if dim not in counts:
-            return dim, spans
-        e = self._memory.emitter
-        return dim, LimitedSpans.of(self._schedule, dim, spans, e, counts[dim])
-
     def _driver(
         self, counts: Mapping[Dim, SSAValue], split: Split | None, share: Share | None
     ) -> LoopDriver:
-        order = self._schedule.order
-        loops = [self._loop(d, counts) for d in order]
-        chunks = self._schedule.chunks if isinstance(self._schedule, RegisterTile) else None
+        schedule, e, loops = self._schedule, self._memory.emitter, list[Loop]()
+        for dim in schedule.order:
+            spans = spans_of(self._nest, schedule, dim)
+            if dim in counts:
+                spans = LimitedSpans.of(schedule, dim, spans, e, counts[dim])
+            loops.append((dim, spans))
+        chunks = schedule.chunks if isinstance(schedule, RegisterTile) else None
         if chunks is not None:
-            level = order.index(chunks.inside)
+            level = schedule.order.index(chunks.inside)
             # where threads divide loops around chunks, each runs all chunks of its tiles
             if split is None or not split.first <= level <= split.last:
                 loops.insert(level, (chunks.number, [TileSpan(0, chunks.number.size, 1)]))
                 if split is not None and level < split.first:
                     split = replace(split, first=split.first + 1, last=split.last + 1)
-        return LoopDriver(self._memory.emitter, loops, split, share)
+        return LoopDriver(e, loops, split, share)
 
     def _compute(self, tile: Tile, fixed: Loaded) -> None:
         """Reduces, load the operands, and writes what the body makes of them."""
@@ -132,9 +128,8 @@ class VectorNest:
             access = nest.writes[0]
             fields = [self._algebra.to_memory(v, access.element) for v in values]
             whole = interleaved(memory.emitter, fields, schedule.lanes)
-            memory.emitter.store(
-                whole, memory.memref(access.buffer), memory.at(tile.place(access, point))
-            )
+            at = memory.at(tile.place(access, point))
+            memory.emitter.store(whole, memory.flat[access.buffer], at)
             return
         for value, access in zip(values, nest.writes, strict=True):
             stride = stride_of(access, vector) if vector is not None else 0
