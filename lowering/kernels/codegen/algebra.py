@@ -84,11 +84,12 @@ class ArithAlgebra:
             return Value(self.emitter.select(*(a.ssa for a in args)), args[1].element)
         if kind in COMPARISONS:
             return self._compare(kind, *args)
-        if computes_in_float(args[0].element):
-            ssa = self._float(kind, [a.ssa for a in args])
-        else:
-            ssa = self._integer(kind, args)
-        return Value(ssa, args[0].element)
+        integer = _UNSIGNED if args[0].is_unsigned else _SIGNED
+        is_float = computes_in_float(args[0].element)
+        operation = (_FLOAT if is_float else integer).get(kind)
+        if operation is None:
+            raise ValueError(f"{kind} is not defined on {'floats' if is_float else 'integers'}")
+        return Value(operation(self.emitter, *(a.ssa for a in args)), args[0].element)
 
     def combine(self, kind: Combine, a: Value, b: Value) -> Value:
         if kind is Combine.LARGEST_NUMBER:
@@ -107,20 +108,18 @@ class ArithAlgebra:
 
     def _multiply_add_parts(self, primitive: Primitive, args: Sequence[Value]) -> Value:
         """Returns the sum of products of the parts of integers of 32 bits."""
-        kind = _DOTS.get(primitive, self.machine.byte_dot(unsigned=True))
-        if kind is None or self.lanes == 1:
+        e, kind = self.emitter, _DOTS.get(primitive, self.machine.byte_dot(unsigned=True))
+        if kind is None:
             return self.evaluate(INTEGER_PARTS[primitive], args)[0]
         rule = DOT_RULES[kind]
         count = self.lanes * 32 // bits(rule.sum)
         if count not in rule.lanes:
             return self.evaluate(INTEGER_PARTS[primitive], args)[0]
         a, b, acc = (v.ssa for v in args)
-        factors = [self.emitter.bitcast(v, rule.element, rule.terms * count) for v in (a, b)]
-        total = acc if rule.sum == i32 else self.emitter.bitcast(acc, rule.sum, count)
-        ssa = self.emitter.op(DotOp, (total, *factors), total.type, {"kind": DotKindAttr(kind)})
-        if rule.sum != i32:
-            ssa = self.emitter.bitcast(ssa, i32, self.lanes)
-        return Value(ssa, args[2].element)
+        factors = [e.bitcast(v, rule.element, rule.terms * count) for v in (a, b)]
+        total = e.bitcast(acc, rule.sum, count)
+        ssa = e.op(DotOp, (total, *factors), total.type, {"kind": DotKindAttr(kind)})
+        return Value(e.bitcast(ssa, i32, self.lanes), args[2].element)
 
     def dot(self, a: Value, b: Value, acc: Value, terms: int) -> Value:
         """Returns `acc` plus, in each lane, the products of `terms` neighbours of `a` and `b`."""
@@ -167,12 +166,10 @@ class ArithAlgebra:
 
     def bitcast(self, value: Value, target: Attribute) -> Value:
         """Returns the bits of a value as one of another type of the same width."""
-        ssa, t = value.ssa, value_type(target)
-        if value_type(value.element) == t:
-            return Value(ssa, target)
-        if self.lanes == 1:
-            return Value(self.emitter.cast("bitcast", ssa, t), target)
-        return Value(self.emitter.bitcast(ssa, t, self.lanes), target)
+        e, ssa, t = self.emitter, value.ssa, value_type(target)
+        if value_type(value.element) != t:
+            ssa = e.cast("bitcast", ssa, t) if self.lanes == 1 else e.bitcast(ssa, t, self.lanes)
+        return Value(ssa, target)
 
     def _from_float(self, value: Value, element: Attribute) -> SSAValue:
         target = value_type(element)
@@ -208,22 +205,19 @@ class ArithAlgebra:
 
     def from_memory(self, ssa: SSAValue, element: Attribute) -> Value:
         """Returns a loaded scalar or vector as a value."""
-        stored = storage_type(element)
         if self._raw:
             return Value(ssa, element)
-        if stored == i1:
-            zero = self.emitter.constant(ssa.type, 0)
-            return Value(self.emitter.compare("ne", ssa, zero), element)
-        if computes_in_float(element):
-            return Value(self._float_resized(ssa, value_type(element)), element)
+        if storage_type(element) == i1:
+            ssa = self.emitter.compare("ne", ssa, self.emitter.constant(ssa.type, 0))
+        elif computes_in_float(element):
+            ssa = self._float_resized(ssa, value_type(element))
         return Value(ssa, element)
 
     def to_memory(self, value: Value, element: Attribute) -> SSAValue:
         """Returns a value as what memory holds for an element of type `element`."""
-        stored = storage_type(element)
         if self._raw:
             return value.ssa
-        if stored == i1:
+        if storage_type(element) == i1:
             return self.emitter.cast("extui", value.ssa, memory_type(element))
         if computes_in_float(element):
             return self._float_resized(value.ssa, memory_type(element))
@@ -239,54 +233,18 @@ class ArithAlgebra:
             predicate = ("u" if a.is_unsigned else "s") + predicate
         return Value(self.emitter.compare(predicate, a.ssa, b.ssa), i1)
 
-    def _float(self, kind: Primitive, args: Sequence[SSAValue]) -> SSAValue:
-        if kind not in _FLOAT:
-            raise ValueError(f"{kind} is not defined on floats")
-        flags = {"fastmath": NO_SIGNED_ZEROS} if kind in _EITHER_ZERO else {}
-        return self.emitter.op(_FLOAT[kind], args, args[0].type, flags)
-
-    def _integer(self, kind: Primitive, args: Sequence[Value]) -> SSAValue:
-        operations = _UNSIGNED if args[0].is_unsigned else _SIGNED
-        if kind not in operations:
-            raise ValueError(f"{kind} is not defined on integers")
-        return operations[kind](self.emitter, *(a.ssa for a in args))
-
 
 _DOTS = {
     Primitive.MULTIPLY_ADD_PAIRS: DotKind.MADD,
     Primitive.MULTIPLY_ADD_BYTES: DotKind.MADDUBS,
 }
 """The instructions that all processors have."""
-_EITHER_ZERO = {Primitive.MAXIMUM, Primitive.MINIMUM}
-_FLOAT: dict[Primitive, type[Operation]] = {
-    Primitive.ADD: arith.AddfOp,
-    Primitive.SUB: arith.SubfOp,
-    Primitive.MUL: arith.MulfOp,
-    Primitive.DIV: arith.DivfOp,
-    Primitive.REM: RemOp,
-    Primitive.MAXIMUM: arith.MaximumfOp,
-    Primitive.MINIMUM: arith.MinimumfOp,
-    Primitive.NEG: arith.NegfOp,
-    Primitive.ABS: math.AbsFOp,
-    Primitive.SQRT: math.SqrtOp,
-    Primitive.EXP: math.ExpOp,
-    Primitive.LOG: math.LogOp,
-    Primitive.SIN: math.SinOp,
-    Primitive.COS: math.CosOp,
-    Primitive.TANH: math.TanhOp,
-    Primitive.ERF: math.ErfOp,
-    Primitive.POW: math.PowFOp,
-    Primitive.FLOOR: math.FloorOp,
-    Primitive.CEIL: math.CeilOp,
-    Primitive.ROUND_EVEN: math.RoundEvenOp,
-}
-
-IntegerOperation = Callable[..., SSAValue]
+ScalarOperation = Callable[..., SSAValue]
 
 
-def _one(kind: type[Operation]) -> IntegerOperation:
-    """Returns what emits one operation on two integers."""
-    return lambda e, a, b: e.binary(kind, a, b)
+def _one(kind: type[Operation], **properties: Attribute) -> ScalarOperation:
+    """Returns what emits one operation, whose result has the type of its operands."""
+    return lambda e, *args: e.op(kind, args, args[0].type, properties)
 
 
 def _divide_signed(kind: type[Operation], e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -324,7 +282,29 @@ def _same(e: Emitter, a: SSAValue) -> SSAValue:
     return a
 
 
-_INTEGER: dict[Primitive, IntegerOperation] = {
+_FLOAT: dict[Primitive, ScalarOperation] = {
+    Primitive.ADD: _one(arith.AddfOp),
+    Primitive.SUB: _one(arith.SubfOp),
+    Primitive.MUL: _one(arith.MulfOp),
+    Primitive.DIV: _one(arith.DivfOp),
+    Primitive.REM: _one(RemOp),
+    Primitive.MAXIMUM: _one(arith.MaximumfOp, fastmath=NO_SIGNED_ZEROS),
+    Primitive.MINIMUM: _one(arith.MinimumfOp, fastmath=NO_SIGNED_ZEROS),
+    Primitive.NEG: _one(arith.NegfOp),
+    Primitive.ABS: _one(math.AbsFOp),
+    Primitive.SQRT: _one(math.SqrtOp),
+    Primitive.EXP: _one(math.ExpOp),
+    Primitive.LOG: _one(math.LogOp),
+    Primitive.SIN: _one(math.SinOp),
+    Primitive.COS: _one(math.CosOp),
+    Primitive.TANH: _one(math.TanhOp),
+    Primitive.ERF: _one(math.ErfOp),
+    Primitive.POW: _one(math.PowFOp),
+    Primitive.FLOOR: _one(math.FloorOp),
+    Primitive.CEIL: _one(math.CeilOp),
+    Primitive.ROUND_EVEN: _one(math.RoundEvenOp),
+}
+_INTEGER: dict[Primitive, ScalarOperation] = {
     Primitive.ADD: _one(arith.AddiOp),
     Primitive.SUB: _one(arith.SubiOp),
     Primitive.MUL: _one(arith.MuliOp),
@@ -336,7 +316,7 @@ _INTEGER: dict[Primitive, IntegerOperation] = {
     Primitive.NOT: _complement,
     **dict.fromkeys((Primitive.FLOOR, Primitive.CEIL, Primitive.ROUND_EVEN), _same),
 }
-_SIGNED: dict[Primitive, IntegerOperation] = {
+_SIGNED: dict[Primitive, ScalarOperation] = {
     **_INTEGER,
     Primitive.MAXIMUM: _one(arith.MaxSIOp),
     Primitive.MINIMUM: _one(arith.MinSIOp),
@@ -345,7 +325,7 @@ _SIGNED: dict[Primitive, IntegerOperation] = {
     Primitive.REM: partial(_divide_signed, arith.RemSIOp),
     Primitive.ABS: _absolute,
 }
-_UNSIGNED: dict[Primitive, IntegerOperation] = {
+_UNSIGNED: dict[Primitive, ScalarOperation] = {
     **_INTEGER,
     Primitive.MAXIMUM: _one(arith.MaxUIOp),
     Primitive.MINIMUM: _one(arith.MinUIOp),
