@@ -14,17 +14,7 @@ from ....glow_dialects.glow.embedding import FusedEmbeddingBagOp
 from ....glow_dialects.glow_nest.affine import Access, Dim, Index, Indirect, View, affine
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Range, Reduction
-from ....glow_dialects.scalar import (
-    Expr,
-    Primitive,
-    apply,
-    arguments,
-    convert,
-    maximum,
-    minimum,
-    multiply_add,
-    select,
-)
+from ....glow_dialects.scalar import arguments, convert, maximum, minimum, multiply_add, select
 from ..registry import Kernel, kernel
 
 
@@ -51,7 +41,7 @@ def fused_embedding_bag(k: Kernel) -> None:
     byte, s, o, w = arguments(4)
     s, o = (convert(a, f32) * w for a in (s, o))
     # bits from the lowest on, up to those of each number: sums of these tell the numbers apart
-    parts = [_lowest(byte, bits * i) for i in range(1, per)]
+    parts = [convert(byte, i32) & (2 ** (bits * i) - 1) for i in range(1, per)]
     values = (*(convert(n, f32) * s for n in (*parts, byte)), o)
     sums = Body(values, (f32,) * len(values))
     *given, start = arguments(per + 1)
@@ -74,8 +64,3 @@ def _clamped(k: Kernel, indices: View, size: int) -> View:
     clamped = minimum(maximum(from_front, 0), max(0, size - 1))
     k.map([t], rows[[t]], (indices[[t]],), convert(clamped, element))
     return rows
-
-
-def _lowest(byte: Expr, bits: int) -> Expr:
-    """Returns the number that the lowest bits of a byte are."""
-    return apply(Primitive.AND, convert(byte, i32), Expr.constant(2**bits - 1, i32))

@@ -68,7 +68,7 @@ from .formula_terms import (
     reduction_in,
     settled,
 )
-from .whole_numbers import whole_numbers
+from .lists import whole_numbers
 
 
 # one nest each, unlike their decompositions

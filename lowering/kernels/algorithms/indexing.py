@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from operator import add, mul
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.constant import SplatOp
@@ -15,12 +16,8 @@ from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, Indirect
 from ....glow_dialects.scalar import Expr, arguments, convert, maximum, minimum
 from ..registry import Kernel, kernel, view_dims
 
-_COMBINE: Mapping[str, Callable[[Expr, Expr], Expr]] = {
-    "add": lambda old, new: old + new,
-    "mul": lambda old, new: old * new,
-    "max": maximum,
-    "min": minimum,
-}
+_COMBINE: Mapping[str, Callable[[Expr, Expr], Expr]]
+_COMBINE = {"add": add, "mul": mul, "max": maximum, "min": minimum}
 
 
 @kernel(SplatOp)

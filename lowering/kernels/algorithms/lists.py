@@ -1,4 +1,4 @@
-"""Lists of chosen elements, whose numbers are visited some at a time."""
+"""Whole numbers in memory, and lists of chosen elements, whose numbers are visited in blocks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,21 @@ from ....glow_dialects.glow_nest.affine import Dim, View
 from ....glow_dialects.glow_nest.nest import NumberList
 from ....glow_dialects.scalar import Expr, convert, select
 from ..registry import Kernel
+
+
+def whole_numbers(k: Kernel, count: int) -> View:
+    """
+    Returns an array i32 of `count` whole numbers from 0. Each part of it is a copy of the parts
+    before, with an offset.
+    """
+    view = k.scratch((count,), i32)
+    k.map((), view[[0]], (), Expr.constant(0, i32))
+    done = 1
+    while done < count:
+        dim = Dim("i", min(done, count - done))
+        k.map([dim], view[[dim + done]], [view[[dim]]], X + done)
+        done += dim.size
+    return view
 
 
 def flag(condition: Expr) -> Expr:

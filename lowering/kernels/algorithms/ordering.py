@@ -10,7 +10,6 @@ elements that are kept, these are 1.4 times as many as are kept, if elements lie
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -25,10 +24,9 @@ from ....glow_dialects.scalar import Expr, arguments, select
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import repays_selection, rows_sorted_together
 from .formula import formula
-from .lists import flag, list_blocks
+from .lists import flag, list_blocks, whole_numbers
 from .row_blocks import Rows, for_rows
 from .sorting import Columns, Keys
-from .whole_numbers import whole_numbers
 
 _FEW = 24
 """Elements whose ranks are counted faster than they are sorted."""
@@ -144,5 +142,5 @@ class _Top:
         """Stores the places of the elements of the first column."""
         p = Dim("p", self.kept)
         reads = [view[[p, 0, rows.row]] for view in columns.views]
-        place: Sequence[Index] = self._place(rows, p)
-        self.k.finish([p, rows.row], place, reads, self.keys.place(arguments(len(reads))))
+        place = self.keys.place(arguments(len(reads)))
+        self.k.finish([p, rows.row], self._place(rows, p), reads, place)

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.scalar import Expr, arguments, exp, maximum, minimum, multiply_add, sqrt
 from ..registry import Kernel, kernel, total, view_dims
@@ -91,88 +91,62 @@ def softmax_of_rows(
 # normalisation
 
 
-@kernel(LayerNormOp, keeps_limits=True)
-def layer_norm(k: Kernel) -> None:
-    """Computes for each row its mean, its variance, and the result."""
-    x, scale, bias = k.operands
+@kernel(LayerNormOp, RmsNormOp, keeps_limits=True)
+def normalized_rows(k: Kernel) -> None:
+    """Normalises each row, by its mean and variance or by its mean square, and scales it."""
+    x, *parameters = k.operands
     axis = k.call.int("axis")
-    columns = view_dims(scale, "j")
-    element = compute_type(x.element)
+    columns = view_dims(parameters[0], "j")
     count = rows_together(prod(x.shape[:axis]))
-    mean, factor = k.scratch((count,), element), k.scratch((count,), element)
+    # where there is a bias, there is a mean
+    moments = [k.scratch((count,), compute_type(x.element)) for _ in parameters]
 
     def visit(rows: Rows) -> None:
-        i, at = rows.row, [*rows.place, *columns]
-        _moments(k, [i], columns, x[at], mean[[i]], factor[[i]])
-        operands = [x[at], mean[[i]], factor[[i]], scale[columns], bias[columns]]
-        k.finish([i, *columns], at, operands, _standardized())
-
-    for_rows(k, axis, x, count, visit)
-
-
-@kernel(RmsNormOp, keeps_limits=True)
-def rms_norm(k: Kernel) -> None:
-    """Computes for each row its mean square, and the result."""
-    x, scale = k.operands
-    axis = k.call.int("axis")
-    columns = view_dims(scale, "j")
-    element = compute_type(x.element)
-    count = rows_together(prod(x.shape[:axis]))
-    factor = k.scratch((count,), element)
-
-    def visit(rows: Rows) -> None:
-        i, at = rows.row, [*rows.place, *columns]
-        squares = total(Combine.ADD, element, x[at], x[at])
-        k.map([i], factor[[i]], (), _inverse_root(k, columns), columns, squares)
-        k.finish([i, *columns], at, [x[at], factor[[i]], scale[columns]], X * Y * Z)
+        at = [*rows.place, *columns]
+        _normalize(k, [rows.row], columns, at, moments, [p[columns] for p in parameters])
 
     for_rows(k, axis, x, count, visit)
 
 
 @kernel(GroupNormOp)
 def group_norm(k: Kernel) -> None:
-    """Computes for each group of each image its mean, its variance, and the result."""
+    """Normalises each group of each image by its mean and variance, and scales its channels."""
     x, scale, bias = k.operands
     groups = k.call.int("groups")
     n, g = Dim("n", x.shape[0]), Dim("g", groups)
     c = Dim("c", x.shape[1] // groups)
     at = [Dim(f"s{i}", s) for i, s in enumerate(x.shape[2:])]
     channel = Affine({g: c.size, c: 1})
-    element = compute_type(x.element)
-    mean, factor = k.scratch((), element), k.scratch((), element)
+    moments = [k.scratch((), compute_type(x.element)) for _ in range(2)]
     with k.repeat(n, g):
-        read = x[[n, channel, *at]]
-        _moments(k, [], [c, *at], read, mean[()], factor[()])
-        operands = [read, mean[()], factor[()], scale[[channel]], bias[[channel]]]
-        k.finish([c, *at], [n, channel, *at], operands, _standardized())
+        parameters = scale[[channel]], bias[[channel]]
+        _normalize(k, [], [c, *at], [n, channel, *at], moments, parameters)
 
 
-def _moments(
+def _normalize(
     k: Kernel,
     rows: Sequence[Dim],
-    reduced: Sequence[Dim],
-    x: Access,
-    mean: Access,
-    factor: Access,
+    columns: Sequence[Dim],
+    at: Sequence[Index],
+    moments: Sequence[View],
+    parameters: Sequence[Access],
 ) -> None:
-    """Computes the mean, and `1 / sqrt(variance + epsilon)`."""
-    element = mean.element
-    k.map(rows, mean, (), _mean(reduced), reduced, total(Combine.ADD, element, x))
-    centred = X - Y
-    squares = total(Combine.ADD, element, x, mean, value=centred * centred)
-    k.map(rows, factor, (), _inverse_root(k, reduced), reduced, squares)
-
-
-def _inverse_root(k: Kernel, reduced: Sequence[Dim]) -> Expr:
-    """Returns the inverse root `1 / sqrt(mean + epsilon)` from a sum of squares."""
-    return 1.0 / sqrt(_mean(reduced) + k.call.float("epsilon"))
-
-
-def _mean(reduced: Sequence[Dim]) -> Expr:
-    """Returns the mean from a sum."""
-    return X * (1 / max(1, prod(d.size for d in reduced)))
-
-
-def _standardized() -> Expr:
-    x, mean, factor, scale, bias = arguments(5)
-    return multiply_add((x - mean) * factor, scale, bias)
+    """
+    Computes the mean of rows and `1 / sqrt(variance + epsilon)`, or instead of both of these
+    `moments` the second one alone, from the mean square. Then it computes the result.
+    """
+    x = k.operands[0][at]
+    *mean, factor = (moment[rows] for moment in moments)
+    share, element = 1 / max(1, prod(d.size for d in columns)), factor.element
+    if mean:
+        k.map(rows, *mean, (), X * share, columns, total(Combine.ADD, element, x))
+        centred = X - Y
+        squares = total(Combine.ADD, element, x, *mean, value=centred * centred)
+        *_, scale, bias = arguments(5)
+        value = multiply_add((X - Y) * Z, scale, bias)
+    else:
+        squares = total(Combine.ADD, element, x, x)
+        value = X * Y * Z
+    inverse_root = 1.0 / sqrt(X * share + k.call.float("epsilon"))
+    k.map(rows, factor, (), inverse_root, columns, squares)
+    k.finish([*rows, *columns], at, [x, *mean, factor, *parameters], value)

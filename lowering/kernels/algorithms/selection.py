@@ -13,19 +13,10 @@ from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.selection import NonMaxSuppressionOp, NonzeroPlacesOp
 from ....glow_dialects.glow_nest.affine import Access, Dim, Indirect, View
 from ....glow_dialects.glow_nest.nest import Combine, NumberList
-from ....glow_dialects.scalar import (
-    Expr,
-    arguments,
-    convert,
-    equal,
-    maximum,
-    minimum,
-    select,
-)
+from ....glow_dialects.scalar import Expr, arguments, convert, equal, maximum, minimum, select
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import candidates_compared
-from .lists import flag, list_blocks
-from .whole_numbers import whole_numbers
+from .lists import flag, list_blocks, whole_numbers
 
 _BLOCK = 64
 """Candidates that are looked at together, in vectors."""
@@ -152,10 +143,9 @@ class _Candidates:
         reads = replace(self.scores[[j]], indirect=there), self.best[()], self.order[[j]]
         own = total(Combine.MINIMUM, i32, *reads, value=self._place_if_best())
         k.map((), self.place[()], [self.block[()]], Y * j.size + X, [j], own)
-        at = Indirect(self.place[()], self.scores.shape[0], 1)
         for i in range(_PARTS):
-            k.copy((), box[[i]], replace(self.corners[[i, 0]], indirect=at))
-        k.map((), replace(self.scores[[0]], indirect=at), (), _GONE)
+            k.copy((), box[[i]], self._of_best(self.corners[[i, 0]]))
+        k.map((), self._of_best(self.scores[[0]]), (), _GONE)
         largest = replace(self.largest[[0]], indirect=replace(there, stride=1))
         self._note_largest(largest, reads[0])
         self._find_best()
@@ -163,20 +153,22 @@ class _Candidates:
     def remove_overlapping(self, box: Sequence[Access], threshold: View) -> None:
         """Removes the candidates that overlap a box."""
         k = self.k
-        *parts, limit, old = arguments(2 * _PARTS + 2)
-        gone = _overlap(parts[:_PARTS], parts[_PARTS:], limit)
         with k.repeat_listed(self.used, 1) as (block,):
             place = block * self.j.size + self.j
             reads = [*(self.corners[[i, place]] for i in range(_PARTS)), *box, threshold[[0]]]
             score = self.scores[[place]]
-            k.map_all([self.j], [score], [*reads, score], [select(gone, _GONE, old)], in_place=True)
+            kept = select(_overlap(), _GONE, Expr.argument(len(reads)))
+            k.map_all([self.j], [score], [*reads, score], [kept], in_place=True)
             self._note_largest(self.largest[[block]], score)
         self._find_best()
 
     def number(self) -> Access:
         """Returns the number of the box that was taken last."""
-        at = Indirect(self.place[()], self.scores.shape[0], 1)
-        return replace(self.numbers[[0]], indirect=at)
+        return self._of_best(self.numbers[[0]])
+
+    def _of_best(self, first: Access) -> Access:
+        """Returns the element of the candidate that was taken last, beside that of the first."""
+        return replace(first, indirect=Indirect(self.place[()], self.scores.shape[0], 1))
 
     def _find_best(self) -> None:
         """Finds the largest score, and the first block that has it."""
@@ -226,9 +218,7 @@ class _Chosen:
             place = each * self.lanes + j
             reads = [self.corners[[i, place]] for i in range(_PARTS)]
             reads += [self.box[[i]] for i in range(_PARTS)]
-            *parts, limit = arguments(2 * _PARTS + 1)
-            gone = _overlap(parts[:_PARTS], parts[_PARTS:], limit)
-            value = select(gone, _ONE, _NONE)
+            value = select(_overlap(), _ONE, _NONE)
             most = total(Combine.MAXIMUM, i32, *reads, threshold[[0]], value=value)
             k.update((), found[()], (), maximum(X, Y), [j], most)
         return found[()]
@@ -267,8 +257,13 @@ class _Chosen:
         k.map((), self.used[()], [self.count[()]], full >> (self.lanes.bit_length() - 1))
 
 
-def _overlap(a: Sequence[Expr], b: Sequence[Expr], threshold: Expr) -> Expr:
-    """Returns whether the intersection of boxes is more than a part of their union."""
+def _overlap() -> Expr:
+    """
+    Returns whether the intersection of boxes is more than a part of their union, from the corners
+    and the area of one box, those of the other one, and the least part.
+    """
+    *parts, threshold = arguments(2 * _PARTS + 1)
+    a, b = parts[:_PARTS], parts[_PARTS:]
     zero = Expr.constant(0.0, f32)
     height, width = (
         maximum(minimum(a[d + 2], b[d + 2]) - maximum(a[d], b[d]), zero) for d in range(2)

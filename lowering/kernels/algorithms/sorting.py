@@ -18,15 +18,7 @@ from xdsl.ir import Attribute
 from ....glow_dialects.elements import element_bytes, is_float, is_unsigned, lowest
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View
-from ....glow_dialects.scalar import (
-    Expr,
-    arguments,
-    bitcast,
-    convert,
-    equal,
-    multiply_add,
-    select,
-)
+from ....glow_dialects.scalar import Expr, arguments, bitcast, convert, equal, multiply_add, select
 from ..registry import Kernel
 
 _SPARE_BITS = 53 - 32

@@ -10,15 +10,17 @@ block.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.trees import NODE, TreeEnsembleOp
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View, affine
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Indirect, View
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.scalar import arguments, bitcast, convert
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import rows_walked_together, trees_walked_together
+from .row_blocks import each_panel
 
 _COMBINES = {"sum": Combine.ADD, "min": Combine.MINIMUM, "max": Combine.MAXIMUM}
 
@@ -29,46 +31,40 @@ def tree_ensemble(k: Kernel) -> None:
     most = rows_walked_together(rows, k.threads)
     trees = k.operands[2].shape[0]
     leaves = k.scratch((trees, min(rows, most)), k.operands[1].element)
-    for row, size in _blocks(k, "block", rows, most):
+    for row, r in _blocks(k, ("block", "r"), rows, most):
         first = 0
         walks = k.call.ints("walks")
         for count, steps in zip(walks[::2], walks[1::2], strict=True):
-            for tree, together in _blocks(k, "tree", count, trees_walked_together(size)):
-                _walk(k, row, size, tree + first, together, steps, leaves)
+            for tree, t in _blocks(k, ("tree", "t"), count, trees_walked_together(r.size)):
+                _walk(k, row, r, tree + first, t, steps, leaves)
             first += count
-        _combine(k, row, size, leaves)
+        _combine(k, row, r, leaves)
 
 
-def _blocks(k: Kernel, name: str, total: int, most: int) -> Iterator[tuple[Affine, int]]:
+def _blocks(
+    k: Kernel, names: tuple[str, str], total: int, most: int
+) -> Iterator[tuple[Affine, Dim]]:
     """
-    Repeats what is added for blocks of equal size, `most` at the most, and adds it again for what
-    is left over, which is smaller than a block.
+    Yields the start and the loop variable of blocks of equal size, `most` at the most, and of what
+    is left over, which is smaller than a block. `names` are those of loops over and in blocks.
     """
     size = total // -(-total // most) if total else 1
-    whole, rest = divmod(total, size)
-    if whole:
-        block = Dim(name, whole)
-        with k.repeat(block):
-            yield block * size, size
-    if rest:
-        yield affine(whole * size), rest
+    for block, (inside,) in each_panel(k, total, size, names=names):
+        yield block * size, inside
 
 
-def _walk(
-    k: Kernel, row: Affine, size: int, tree: Affine, trees: int, steps: int, leaves: View
-) -> None:
+def _walk(k: Kernel, row: Affine, r: Dim, tree: Affine, t: Dim, steps: int, leaves: View) -> None:
     """Takes rows through some trees, and notes to which row of leaves they lead."""
     x, nodes, roots = k.operands[:3]
-    t, r = Dim("t", trees), Dim("r", size)
-    place = k.scratch((trees, size), nodes.element)[[t, r]]
+    place = k.scratch((t.size, r.size), nodes.element)[[t, r]]
     k.copy([t, r], place, roots[[tree + t, 0]])
 
     def number(of: int) -> Access:
         there = Indirect(place, nodes.shape[0] - NODE + 1, nodes.strides[0], True)
-        return Access(nodes.buffer, nodes[[of]].place, there)
+        return replace(nodes[[of]], indirect=there)
 
     feature = Indirect(number(0), x.shape[1], x.strides[1], True)
-    value = Access(x.buffer, x[[row + r, 0]].place, feature)
+    value = replace(x[[row + r, 0]], indirect=feature)
     found, threshold, child = arguments(3)
     is_second = found <= bitcast(threshold, x.element)
     next_place = child + convert(is_second, nodes.element) * NODE
@@ -78,16 +74,13 @@ def _walk(
     k.copy([t, r], leaves[[tree + t, r]], number(3))
 
 
-def _combine(k: Kernel, row: Affine, size: int, leaves: View) -> None:
+def _combine(k: Kernel, row: Affine, r: Dim, leaves: View) -> None:
     _, _, roots, given = k.operands
     trees, groups, width = roots.shape[0], k.call.int("groups"), given.shape[1]
-    r, g, w, i = Dim("r", size), Dim("g", groups), Dim("w", width), Dim("i", trees // groups)
+    g, w, i = Dim("g", groups), Dim("w", width), Dim("i", trees // groups)
     walked = Indirect(roots[[i * groups + g, 1]], trees, leaves.strides[0], True)
-    leaf = Access(leaves.buffer, leaves[[0, r]].place, walked)
-    read = Access(
-        given.buffer, given[[0, w]].place, Indirect(leaf, given.shape[0], given.strides[0], True)
-    )
-    combine = _COMBINES[k.call.get("combine")]
-    column: Index = g * width + w
-    found = total(combine, compute_type(k.element), read)
-    k.finish([r, g, w], [row + r, column], (), X, [i], found)
+    leaf = replace(leaves[[0, r]], indirect=walked)
+    of_leaf = Indirect(leaf, given.shape[0], given.strides[0], True)
+    read = replace(given[[0, w]], indirect=of_leaf)
+    found = total(_COMBINES[k.call.get("combine")], compute_type(k.element), read)
+    k.finish([r, g, w], [row + r, g * width + w], (), X, [i], found)
