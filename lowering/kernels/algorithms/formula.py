@@ -54,19 +54,21 @@ from ....glow_dialects.glow_nest.nest import Combine, Range, Reduction
 from ....glow_dialects.scalar import Primitive, convert
 from ..registry import Kernel, kernel, total
 from .formula_bounds import Bounds, without_bounds
-from .formula_copies import Around, loops_around, padded_copy, repays_padding
-from .formula_expr import Expressions, element_of_term, factors_of, sum_type
-from .formula_parts import Parts, part_of_stage, parts_of_stages
+from .formula_parts import Around, Parts, loops_around, padded_copy, part_of_stage, repays_padding
 from .formula_terms import (
+    Expressions,
     Scope,
     chosen_by_bounds,
     dimension_of,
+    element_of_term,
+    factors_of,
     index_in_memory,
     index_number,
     index_term,
     outermost_reductions,
     reduction_in,
     settled,
+    sum_type,
 )
 from .lists import whole_numbers
 
@@ -80,7 +82,7 @@ def formula(k: Kernel) -> None:
     assert issubclass(operator, Structured)
     *stages, result = operator.statement(k.call).stages
     builder, found = _Builder(k), segments(result)
-    parts = parts_of_stages(k, stages, result) if len(found) == 1 else Parts()
+    parts = Parts.of(k, stages, result) if len(found) == 1 else Parts()
     for stage in stages:
         if stage not in parts.fixed:
             builder.store(stage)
@@ -106,18 +108,15 @@ class _Builder:
 
     def store(self, stage: Stage) -> None:
         """Computes a stage into scratch."""
-        view = self._k.scratch(stage.shape, element_of_term(stage.value))
-        for add in self._stage(stage, view):
+        for add in self._stage(stage):
             add()
 
-    def _stage(
-        self, stage: Stage, view: View, fixed: Mapping[int, Loop] = {}
-    ) -> list[Callable[[], None]]:
+    def _stage(self, stage: Stage, fixed: Mapping[int, Loop] = {}) -> list[Callable[[], None]]:
         """
-        Returns functions that add the nests that compute a stage into a view, or the part at the
+        Returns functions that add the nests that compute a stage into scratch, or the part at the
         values of loops for `fixed` dimensions.
         """
-        self._views[stage] = view
+        view = self._views[stage] = part_of_stage(self._k, stage, fixed)
         own = {p: fixed[d] for d, p in enumerate(stage.places) if p is not None and d in fixed}
         self._dims.update((loop, self._dim(around)) for loop, around in own.items())
         adds = []
@@ -134,11 +133,7 @@ class _Builder:
         loops = [part for loop in stage.loops for part in halves.get(loop, (loop,))]
         value = self._prepared(whole, loops)
         place = self._place(segment, halves)
-        adds = [
-            add
-            for part, fixed in parts.fixed.items()
-            for add in self._stage(part, part_of_stage(self._k, part, fixed), fixed)
-        ]
+        adds = [add for part, fixed in parts.fixed.items() for add in self._stage(part, fixed)]
         around = Around(parts.loops, adds=adds) if adds else None
         self._nests(value, loops, self._k.result, place, around)()
 
@@ -155,10 +150,10 @@ class _Builder:
         view, that of the result or scratch. Tables and copies for them are there already.
         """
         k, outside = self._k, (self._around, self._bounds)
-        value, bounds = without_bounds(value, reduction_in(value), loops)
+        value, bounds = without_bounds(value, loops)
         reduction, around = reduction_in(value), around or Around(loops_around(value, loops))
         self._around, self._bounds = around, bounds
-        body = Expressions(value, self._access, reduction)
+        body = Expressions(value, self._access)
         terms = *self._reduction(reduction), self._range(bounds)
         self._around, self._bounds = outside
         dims = [self._dim(loop) for loop in loops if loop not in around.loops]
@@ -177,9 +172,7 @@ class _Builder:
         return add
 
     def _dim(self, loop: Loop) -> Dim:
-        if loop not in self._dims:
-            self._dims[loop] = Dim(loop.name, loop.size)
-        return self._dims[loop]
+        return self._dims.setdefault(loop, Dim(loop.name, loop.size))
 
     def _place(self, segment: Segment, halves: Halves = {}) -> list[Affine]:
         """Returns the place in the whole stage of a point; a loop variable may have halves."""
@@ -214,9 +207,7 @@ class _Builder:
         match term:
             case Reduce() if term is main:
                 made = replace(term, body=self._rewritten(term.body, None, scope.inside(term)))
-            case Reduce():
-                made = self._stored(term)
-            case Convert(operand=Reduce()) if term.operand is not main:
+            case Reduce() | Convert(operand=Reduce()) if main not in (term, *term.parts):
                 made = self._stored(term)
             case Apply() if scope.repeats(term):
                 made = self._stored(term)
@@ -257,8 +248,7 @@ class _Builder:
         """
         if term.outside is None:
             return replace(term, indices=tuple(map(settled, term.indices)))
-        limits = [interval(index) for index in term.indices]
-        ends = list(zip(limits, term.shape, strict=True))
+        ends = zip(map(interval, term.indices), term.shape, strict=True)
         if all(0 <= low and high < size for (low, high), size in ends):
             return replace(term, outside=None)
         outside = self._rewritten(term.outside, main, scope)
@@ -270,21 +260,22 @@ class _Builder:
 
     # accesses
 
-    def _access(self, term: LoopValue | Read) -> Access:
+    def _access(self, term: LoopValue | Read, copied_as: Attribute | None = None) -> Access:
+        """Returns an element, at affine places of a copy as another type if that is given."""
         if isinstance(term, LoopValue):
             return self._whole_numbers(term.loop.size)[[self._dim(term.loop)]]
-        if any(affine(index) is None for index in term.indices):
-            return self._indirect(term, self._views[term.source])
-        return self._direct(term, self._views[term.source].element)
+        view = self._views[term.source]
+        computed = [d for d, index in enumerate(term.indices) if affine(index) is None]
+        if computed:
+            return self._indirect(term, view, computed)
+        return self._direct(term, view, copied_as or view.element)
 
     def _factor(self, term: Read, product: Reduce) -> Access:
         """Returns a factor of the products that a reduction sums."""
-        if any(affine(index) is None for index in term.indices):
-            return self._access(term)
         innermost = max(product.loops, key=self._order.__getitem__, default=None)
         is_copied = term.outside is not None or innermost not in term.loops
         stored = self._views[term.source].element
-        return self._direct(term, compute_type(stored) if is_copied else stored)
+        return self._access(term, compute_type(stored) if is_copied else None)
 
     def _affine(self, term: Term) -> Affine:
         """Returns an index; 0 for one that is not affine."""
@@ -293,9 +284,8 @@ class _Builder:
             return Affine()
         return Affine({self._dim(loop): c for loop, c in form.terms.items()}, form.constant)
 
-    def _direct(self, term: Read, element: Attribute) -> Access:
+    def _direct(self, term: Read, view: View, element: Attribute) -> Access:
         """Returns an element of the array that a term reads, or of a copy of it as another type."""
-        view = self._views[term.source]
         low, high, value = [0] * view.rank, [0] * view.rank, 0.0
         if term.outside is not None:
             assert isinstance(term.outside, Constant)
@@ -318,11 +308,10 @@ class _Builder:
                 add()
         return copies[key][[p for d, p in enumerate(places) if d not in fixed]]
 
-    def _indirect(self, term: Read, view: View) -> Access:
+    def _indirect(self, term: Read, view: View, computed: Sequence[int]) -> Access:
         """Returns an element whose place depends on an index in memory."""
         if term not in self._tables:
             direct = view[[self._affine(index) for index in term.indices]]
-            computed = [d for d, index in enumerate(term.indices) if affine(index) is None]
             in_operand = self._index_in_operand(term, view, computed)
             first, indirect = in_operand or self._table(term, view, computed)
             self._tables[term] = replace(direct, place=direct.place + first, indirect=indirect)
@@ -367,8 +356,7 @@ class _Builder:
     def _range(self, bounds: Bounds | None) -> Range | None:
         if bounds is None:
             return None
-        first, end = (self._bound(term) for term in (bounds.first, bounds.end))
-        return Range(self._dim(bounds.loop), first, end)
+        return Range(self._dim(bounds.loop), self._bound(bounds.first), self._bound(bounds.end))
 
     def _bound(self, term: Term) -> Access:
         """Returns a bound of a loop, in memory, as a signed number."""

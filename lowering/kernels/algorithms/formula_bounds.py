@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from math import inf
 
 from xdsl.dialects.builtin import i64
@@ -34,8 +34,15 @@ from ....glow_dialects.formula.statement import (
 from ....glow_dialects.glow_nest.nest import Combine, identity
 from ....glow_dialects.scalar import Primitive
 from ..schedules.blocking import repays_range
-from .formula_expr import element_of_term
-from .formula_terms import chosen, dimension_of, index_number, index_term, reads_of
+from .formula_terms import (
+    chosen,
+    dimension_of,
+    element_of_term,
+    index_number,
+    index_term,
+    reads_of,
+    reduction_in,
+)
 
 
 @dataclass(frozen=True)
@@ -56,23 +63,23 @@ class _Limit:
     number: Term
 
 
-def without_bounds(
-    value: Term, reduction: Reduce | None, loops: Sequence[Loop]
-) -> tuple[Term, Bounds | None]:
+def without_bounds(value: Term, loops: Sequence[Loop]) -> tuple[Term, Bounds | None]:
     """
     Returns the value of a stage with these loops, in which a reduction has bounds of a loop in
     place of conditions. The value stays what it is if there are none, or if they do not repay.
     """
+    reduction = reduction_in(value)
     if reduction is None:
         return value, None
     conditions, body = _apart(reduction.body, reduction.combine)
-    found = [_limit(c, reduction.over) for c in conditions]
-    loop = next((limit.loop for limit in found if limit is not None), None)
-    own = [limit for limit in found if limit is not None and limit.loop is loop]
+    limits = {c: found for c in conditions if (found := _limit(c, reduction.over)) is not None}
+    loop = next((limit.loop for limit in limits.values()), None)
+    own = [limit for limit in limits.values() if limit.loop is loop]
     if loop is None or not _repays(own, body, loops):
         return value, None
-    rest = [c for c, limit in zip(conditions, found, strict=True) if limit not in own]
-    inner = replace(reduction, body=_chosen(rest, body, reduction))
+    neutral = identity(Combine(reduction.combine.value), element_of_term(body))
+    rest = [c for c in conditions if limits.get(c) not in own]
+    inner = replace(reduction, body=chosen(rest, body, Constant(body.type, body.at, neutral)))
     first, end = (_joined(own, loop, is_first) for is_first in (True, False))
     return _replaced(value, reduction, inner), Bounds(loop, first, end)
 
@@ -111,14 +118,6 @@ def _apart(term: Term, combine: Primitive) -> tuple[list[Term], Term]:
     return [], term
 
 
-def _chosen(conditions: Sequence[Term], body: Term, of: Reduce) -> Term:
-    """Returns a term where conditions hold, and the identity of its reduction elsewhere."""
-    if not conditions:
-        return body
-    neutral = identity(Combine(of.combine.value), element_of_term(body))
-    return chosen(conditions, body, Constant(body.type, body.at, neutral))
-
-
 # limits
 
 
@@ -127,12 +126,11 @@ def _limit(term: Term, over: Sequence[Loop]) -> _Limit | None:
     match term:
         case Apply(kind=Primitive.LE | Primitive.LT as kind, arguments=(a, b)):
             less = int(kind is Primitive.LT)
-            if (found := _counted(b, a, over)) is not None:
-                loop, constant = found
-                return _Limit(loop, True, _moved(a, less - constant, loop.size))
-            if (found := _counted(a, b, over)) is not None:
-                loop, constant = found
-                return _Limit(loop, False, _moved(b, 1 - less - constant, loop.size))
+            for counted, other, is_first in ((b, a, True), (a, b, False)):
+                if (found := _counted(counted, other, over)) is not None:
+                    loop, constant = found
+                    added = (less if is_first else 1 - less) - constant
+                    return _Limit(loop, is_first, _moved(other, added, loop.size))
     return None
 
 
@@ -155,11 +153,9 @@ def _counted(side: Term, other: Term, over: Sequence[Loop]) -> tuple[Loop, int] 
 
 def _whole_numbers(t: Type) -> tuple[float, float]:
     """Returns the range of a type of whole numbers, and an empty one for others."""
-    if t is NumberKind.INTEGER:
-        return _whole_numbers(i64)
-    if isinstance(t, NumberKind) or not is_integer(t):
-        return inf, -inf
-    return stored_values(t)
+    element = i64 if t is NumberKind.INTEGER else t
+    is_whole = not isinstance(element, NumberKind) and is_integer(element)
+    return stored_values(element) if is_whole else (inf, -inf)
 
 
 def _moved(number: Term, added: int, size: int) -> Term:
@@ -177,10 +173,8 @@ def _joined(own: Sequence[_Limit], loop: Loop, is_first: bool) -> Term:
     numbers = [limit.number for limit in own if limit.is_first == is_first]
     if not numbers:
         return index_number(own[0].number.at, 0 if is_first else loop.size)
-    if len(numbers) == 1:
-        return numbers[0]
     kind = Primitive.MAXIMUM if is_first else Primitive.MINIMUM
-    return reduce(partial(index_term, kind), map(_as_index, numbers))
+    return reduce(lambda a, b: index_term(kind, _as_index(a), _as_index(b)), numbers)
 
 
 def _as_index(number: Term) -> Term:

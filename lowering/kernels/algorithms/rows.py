@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import f32
-from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y, Z
@@ -46,19 +45,15 @@ def softmax(k: Kernel) -> None:
     count = rows_together(prod(x.shape[:-1]))
     powers = k.scratch((count, j.size), element)
     peak, share = k.scratch((count,), element), k.scratch((count,), element)
+    power = power_from(_LEAST_EXPONENT) if element == f32 else exp(X - Y)
 
     def visit(rows: Rows) -> None:
         i = rows.row
         read = x[[*rows.place, j]]
-        softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], _power(element))
+        softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], power)
         k.finish([i, j], [*rows.place, j], [powers[[i, j]], share[[i]]], X * Y)
 
     for_rows(k, x.rank - 1, x, count, visit)
-
-
-def _power(element: Attribute) -> Expr:
-    """Returns the exponential of an element minus the maximum `y` of its row."""
-    return power_from(_LEAST_EXPONENT) if element == f32 else exp(X - Y)
 
 
 def power_from(least: float) -> Expr:
