@@ -279,3 +279,9 @@ class View:
         for i, stride in zip(index, self.strides, strict=True):
             place = place + affine(i) * stride
         return Access(self.buffer, place)
+
+    def chosen(self, index: Sequence[Index | Access], unsigned: bool = False) -> Access:
+        """Returns an element of which memory holds one index, which `Indirect` explains."""
+        ((d, number),) = ((d, i) for d, i in enumerate(index) if isinstance(i, Access))
+        first = self[[0 if isinstance(i, Access) else i for i in index]]
+        return replace(first, indirect=Indirect(number, self.shape[d], self.strides[d], unsigned))

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.embedding import FusedEmbeddingBagOp
-from ....glow_dialects.glow_nest.affine import Access, Dim, Index, Indirect, View, affine
+from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Range, Reduction
 from ....glow_dialects.scalar import arguments, convert, maximum, minimum, multiply_add, select
@@ -29,11 +29,11 @@ def fused_embedding_bag(k: Kernel) -> None:
     per, b, c = 8 // bits, Dim("b", k.result.shape[0]), Dim("c", size)
     t = Dim("t", indices.shape[0])
     rows = _clamped(k, indices, data.shape[0])
-    row = Indirect(rows[[t]], data.shape[0], data.strides[0], unsigned=True)
+    row = rows[[t]]
 
     def of_row(column: Index, read_as: Attribute | None = None) -> Access:
         """Returns an element of the row that index `t` names, or bytes of it as a type."""
-        return replace(data[[0, column]], indirect=row, read_as=read_as)
+        return replace(data.chosen([row, column], unsigned=True), read_as=read_as)
 
     stored = f16 if k.call.get("half") else f32
     scale, offset = of_row(size, stored), of_row(size + element_bytes(stored), stored)

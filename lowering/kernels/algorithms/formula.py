@@ -150,7 +150,7 @@ class _Builder:
         view, that of the result or scratch. Tables and copies for them are there already.
         """
         k, outside = self._k, (self._around, self._bounds)
-        value, bounds = without_bounds(value, loops)
+        value, bounds = without_bounds(value, reduction_in(value), loops)
         reduction, around = reduction_in(value), around or Around(loops_around(value, loops))
         self._around, self._bounds = around, bounds
         body = Expressions(value, self._access)

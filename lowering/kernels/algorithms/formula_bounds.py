@@ -34,15 +34,7 @@ from ....glow_dialects.formula.statement import (
 from ....glow_dialects.glow_nest.nest import Combine, identity
 from ....glow_dialects.scalar import Primitive
 from ..schedules.blocking import repays_range
-from .formula_terms import (
-    chosen,
-    dimension_of,
-    element_of_term,
-    index_number,
-    index_term,
-    reads_of,
-    reduction_in,
-)
+from .formula_terms import chosen, dimension_of, element_of_term, index_number, index_term, reads_of
 
 
 @dataclass(frozen=True)
@@ -63,12 +55,13 @@ class _Limit:
     number: Term
 
 
-def without_bounds(value: Term, loops: Sequence[Loop]) -> tuple[Term, Bounds | None]:
+def without_bounds(
+    value: Term, reduction: Reduce | None, loops: Sequence[Loop]
+) -> tuple[Term, Bounds | None]:
     """
     Returns the value of a stage with these loops, in which a reduction has bounds of a loop in
     place of conditions. The value stays what it is if there are none, or if they do not repay.
     """
-    reduction = reduction_in(value)
     if reduction is None:
         return value, None
     conditions, body = _apart(reduction.body, reduction.combine)
@@ -154,8 +147,9 @@ def _counted(side: Term, other: Term, over: Sequence[Loop]) -> tuple[Loop, int] 
 def _whole_numbers(t: Type) -> tuple[float, float]:
     """Returns the range of a type of whole numbers, and an empty one for others."""
     element = i64 if t is NumberKind.INTEGER else t
-    is_whole = not isinstance(element, NumberKind) and is_integer(element)
-    return stored_values(element) if is_whole else (inf, -inf)
+    if isinstance(element, NumberKind) or not is_integer(element):
+        return inf, -inf
+    return stored_values(element)
 
 
 def _moved(number: Term, added: int, size: int) -> Term:

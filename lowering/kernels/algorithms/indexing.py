@@ -4,19 +4,16 @@ Splats, updates of rows that indices in memory name, and sums of all elements up
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
 from operator import add, mul
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.constant import SplatOp
 from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.indexing import CumProdOp, CumSumOp, Cumulative, ScatterOp
-from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, Indirect
-from ....glow_dialects.scalar import Expr, arguments, convert, maximum, minimum
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index
+from ....glow_dialects.scalar import arguments, convert, maximum, minimum
 from ..registry import Kernel, kernel, view_dims
 
-_COMBINE: Mapping[str, Callable[[Expr, Expr], Expr]]
 _COMBINE = {"add": add, "mul": mul, "max": maximum, "min": minimum}
 
 
@@ -34,10 +31,8 @@ def scatter(k: Kernel) -> None:
     data, indices, updates = k.operands
     whole = view_dims(data)
     k.copy(whole, k.result[whole], data[whole])
-    (rows, columns), reduction = data.shape, k.call.get("reduction")
-    m, c = Dim("m", indices.shape[0]), Dim("c", columns)
-    place = Indirect(indices[[m]], rows, k.result.strides[0])
-    there = replace(k.result[[0, c]], indirect=place)
+    m, c = Dim("m", indices.shape[0]), Dim("c", data.shape[1])
+    there, reduction = k.result.chosen([indices[[m]], c]), k.call.get("reduction")
     with k.repeat(m):
         if reduction == "none":
             k.copy([c], there, updates[[m, c]])

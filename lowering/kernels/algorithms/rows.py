@@ -134,7 +134,7 @@ def _normalize(
     *mean, factor = (moment[rows] for moment in moments)
     share, element = 1 / max(1, prod(d.size for d in columns)), factor.element
     if mean:
-        k.map(rows, *mean, (), X * share, columns, total(Combine.ADD, element, x))
+        k.map(rows, mean[0], (), X * share, columns, total(Combine.ADD, element, x))
         centred = X - Y
         squares = total(Combine.ADD, element, x, *mean, value=centred * centred)
         *_, scale, bias = arguments(5)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from math import inf
 
 from xdsl.dialects.builtin import f32, i8, i32, i64
 
 from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.selection import NonMaxSuppressionOp, NonzeroPlacesOp
-from ....glow_dialects.glow_nest.affine import Access, Dim, Indirect, View
+from ....glow_dialects.glow_nest.affine import Access, Dim, View
 from ....glow_dialects.glow_nest.nest import Combine, NumberList
 from ....glow_dialects.scalar import Expr, arguments, convert, equal, maximum, minimum, select
 from ..registry import Kernel, kernel, total
@@ -123,12 +122,11 @@ class _Candidates:
         k.fill(self.largest, -inf)
         with k.repeat_listed(self.used, 1) as (block,):
             place = block * self.j.size + self.j
-            number = Indirect(self.numbers[[place]], count, scores.strides[2])
-            given = [replace(scores[[b, c, 0]], indirect=number), self.order[[place]]]
+            number = self.numbers[[place]]
+            given = [scores.chosen([b, c, number]), self.order[[place]]]
             value = select(Y < Z, X, _GONE)
             k.map([self.j], self.scores[[place]], [*given, listing.count], value)
-            of_box = replace(number, stride=boxes.strides[1])
-            box = [replace(boxes[[b, 0, i]], indirect=of_box) for i in range(4)]
+            box = [boxes.chosen([b, number, i]) for i in range(4)]
             values = _corners(arguments(4), bool(k.call.get("center")))
             writes = [self.corners[[i, place]] for i in range(_PARTS)]
             k.map_all([self.j], writes, box, values)
@@ -138,16 +136,15 @@ class _Candidates:
 
     def take(self, box: View) -> None:
         """Copies the box of the best candidate, which is none any more."""
-        k, j = self.k, self.j
-        there = Indirect(self.block[()], self.blocks, j.size)
-        reads = replace(self.scores[[j]], indirect=there), self.best[()], self.order[[j]]
+        k, j, block, place = self.k, self.j, self.block[()], self.place[()]
+        blocks = View.dense(self.scores.buffer, (self.blocks, j.size))
+        reads = blocks.chosen([block, j]), self.best[()], self.order[[j]]
         own = total(Combine.MINIMUM, i32, *reads, value=self._place_if_best())
-        k.map((), self.place[()], [self.block[()]], Y * j.size + X, [j], own)
+        k.map((), place, [block], Y * j.size + X, [j], own)
         for i in range(_PARTS):
-            k.copy((), box[[i]], self._of_best(self.corners[[i, 0]]))
-        k.map((), self._of_best(self.scores[[0]]), (), _GONE)
-        largest = replace(self.largest[[0]], indirect=replace(there, stride=1))
-        self._note_largest(largest, reads[0])
+            k.copy((), box[[i]], self.corners.chosen([i, place]))
+        k.map((), self.scores.chosen([place]), (), _GONE)
+        self._note_largest(self.largest.chosen([block]), reads[0])
         self._find_best()
 
     def remove_overlapping(self, box: Sequence[Access], threshold: View) -> None:
@@ -164,11 +161,7 @@ class _Candidates:
 
     def number(self) -> Access:
         """Returns the number of the box that was taken last."""
-        return self._of_best(self.numbers[[0]])
-
-    def _of_best(self, first: Access) -> Access:
-        """Returns the element of the candidate that was taken last, beside that of the first."""
-        return replace(first, indirect=Indirect(self.place[()], self.scores.shape[0], 1))
+        return self.numbers.chosen([self.place[()]])
 
     def _find_best(self) -> None:
         """Finds the largest score, and the first block that has it."""
@@ -246,12 +239,10 @@ class _Chosen:
 
     def add(self, row: Sequence[Dim], number: Access) -> None:
         """Stores the box, and its number in a row of the result."""
-        k, result = self.k, self.k.result
-        last = Indirect(self.count[()], result.shape[2], result.strides[2])
-        k.map((), replace(result[[*row, 0]], indirect=last), [number], convert(X, i64))
+        k, last = self.k, self.count[()]
+        k.map((), k.result.chosen([*row, last]), [number], convert(X, i64))
         for i in range(_PARTS):
-            there = replace(last, size=self.corners.shape[1], stride=1)
-            k.copy((), replace(self.corners[[i, 0]], indirect=there), self.box[[i]])
+            k.copy((), self.corners.chosen([i, last]), self.box[[i]])
         k.update((), self.count[()], (), X + 1)
         full = X + (self.lanes - 1)
         k.map((), self.used[()], [self.count[()]], full >> (self.lanes.bit_length() - 1))

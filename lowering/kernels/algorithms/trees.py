@@ -63,8 +63,7 @@ def _walk(k: Kernel, row: Affine, r: Dim, tree: Affine, t: Dim, steps: int, leav
         there = Indirect(place, nodes.shape[0] - NODE + 1, nodes.strides[0], True)
         return replace(nodes[[of]], indirect=there)
 
-    feature = Indirect(number(0), x.shape[1], x.strides[1], True)
-    value = replace(x[[row + r, 0]], indirect=feature)
+    value = x.chosen([row + r, number(0)], unsigned=True)
     found, threshold, child = arguments(3)
     is_second = found <= bitcast(threshold, x.element)
     next_place = child + convert(is_second, nodes.element) * NODE
@@ -78,9 +77,7 @@ def _combine(k: Kernel, row: Affine, r: Dim, leaves: View) -> None:
     _, _, roots, given = k.operands
     trees, groups, width = roots.shape[0], k.call.int("groups"), given.shape[1]
     g, w, i = Dim("g", groups), Dim("w", width), Dim("i", trees // groups)
-    walked = Indirect(roots[[i * groups + g, 1]], trees, leaves.strides[0], True)
-    leaf = replace(leaves[[0, r]], indirect=walked)
-    of_leaf = Indirect(leaf, given.shape[0], given.strides[0], True)
-    read = replace(given[[0, w]], indirect=of_leaf)
+    leaf = leaves.chosen([roots[[i * groups + g, 1]], r], unsigned=True)
+    read = given.chosen([leaf, w], unsigned=True)
     found = total(_COMBINES[k.call.get("combine")], compute_type(k.element), read)
     k.finish([r, g, w], [row + r, g * width + w], (), X, [i], found)
