@@ -180,7 +180,8 @@ def _fixed(
     fixed: dict[int, Loop] = {}
     places = [segment.stage.places for segment in segments(stage)]
     for d, place in enumerate(stage.places[:-1]):
-        found = {_loop(read, d) for read in reads}
+        indices = (read.indices[d] for read in reads)
+        found = {i.loop if isinstance(i, LoopValue) else None for i in indices}
         loop = next((x for x in loops if found == {x} and x.size == stage.shape[d]), None)
         if loop is not None and place is not None and all(p[d] is place for p in places):
             fixed[d] = loop
@@ -211,11 +212,6 @@ def _is_one_nest(value: Term, loops: Sequence[Loop]) -> bool:
         and not any(isinstance(t, Apply) and t.kind in SLOW for t in terms)
         and not any(isinstance(t, Read) and t.outside is not None for t in terms)
     )
-
-
-def _loop(read: Read, dimension: int) -> Loop | None:
-    index = read.indices[dimension]
-    return index.loop if isinstance(index, LoopValue) else None
 
 
 def _is_near(k: Kernel, stage: Stage, parts: int) -> bool:

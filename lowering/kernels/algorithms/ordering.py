@@ -116,12 +116,9 @@ class _Top:
             value, place, number, before, count = arguments(5)
             # what lies behind the list in memory is anything
             is_listed = before * room + number < count
-            values = [
-                select(is_listed, v, Expr.constant(lowest(element), element))
-                for v, element in zip(
-                    self.keys.numbers(value, place), self.keys.elements, strict=True
-                )
-            ]
+            least_numbers = (Expr.constant(lowest(t), t) for t in self.keys.elements)
+            pairs = zip(self.keys.numbers(value, place), least_numbers, strict=True)
+            values = [select(is_listed, number, smallest) for number, smallest in pairs]
             k.map_all([q, rows.row], [view[[q, 0]] for view in more.lists], reads, values)
             more.sort()
             best.add(more)

@@ -43,15 +43,13 @@ def sample(k: Kernel) -> None:
     last = k.scratch((count, size, channels), x.element)
     rows, element = _rows(k), compute_type(k.element)
     together = points_together(k.machine, channels * element_bytes(element))
+    combine, each = (Combine.MAXIMUM, X * Y) if k.call.get("largest") else (Combine.ADD, None)
 
     def add(point: Affine, p: Dim) -> None:
         """Computes the sums of some points."""
         row = Indirect(rows[[r, point, t]], count * size, channels)
         reads = replace(last[[0, 0, c]], indirect=row), weights[[r, point, t]]
-        if k.call.get("largest"):
-            found = total(Combine.MAXIMUM, element, *reads, value=X * Y)
-        else:
-            found = total(Combine.ADD, element, *reads)
+        found = total(combine, element, *reads, value=each)
         sums, place = k.scratch((p.size, channels), element), [r, channel, point]
         with k.repeat(*((r,) if alone else ())):
             k.map([p, c], sums[[p, c]], (), X, [t], found)

@@ -136,14 +136,14 @@ class _Candidates:
 
     def take(self, box: View) -> None:
         """Copies the box of the best candidate, which is none any more."""
-        k, j, block, place = self.k, self.j, self.block[()], self.place[()]
+        k, j, block, taken = self.k, self.j, self.block[()], self.place[()]
         blocks = View.dense(self.scores.buffer, (self.blocks, j.size))
         reads = blocks.chosen([block, j]), self.best[()], self.order[[j]]
         own = total(Combine.MINIMUM, i32, *reads, value=self._place_if_best())
-        k.map((), place, [block], Y * j.size + X, [j], own)
+        k.map((), self.place[()], [self.block[()]], Y * j.size + X, [j], own)
         for i in range(_PARTS):
-            k.copy((), box[[i]], self.corners.chosen([i, place]))
-        k.map((), self.scores.chosen([place]), (), _GONE)
+            k.copy((), box[[i]], self.corners.chosen([i, taken]))
+        k.map((), self.scores.chosen([taken]), (), _GONE)
         self._note_largest(self.largest.chosen([block]), reads[0])
         self._find_best()
 
