@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial, reduce
+from functools import partial, reduce
 
 from xdsl.dialects.builtin import f32, f64, i1, i32, i64
 from xdsl.ir import Attribute
@@ -208,11 +208,16 @@ class Expressions:
         self._argument = argument
         self._reduction = reduction_in(term)
         """Its value is the first argument."""
-        self._visit = cache(self._made)
+        self._known: dict[Term, Expr] = {}
         self.expr = self._visit(term)
 
     def _type(self, term: Term) -> Attribute:
         return element_of_term(term, self._integer)
+
+    def _visit(self, term: Term) -> Expr:
+        if term not in self._known:
+            self._known[term] = self._made(term)
+        return self._known[term]
 
     def _made(self, term: Term) -> Expr:
         match term:
