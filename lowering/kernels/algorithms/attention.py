@@ -150,8 +150,7 @@ def _few_rows(head: _Head) -> None:
     blocks = _Blocks(head, masked_keys_together(j.size) if hides else j.size)
     sums = k.scratch((count, d.size), element) if hides else None
     scaled, result = X * k.call.float("scale"), _kept(k, X * Y, Y < inf)
-
-    def visit(at: Rows) -> None:
+    for at in in_blocks(k, head.rows, count):
         (i,), row = at.place, at.row
         scores, lists = powers[[row, j]], blocks.visible(at) if hides else ()
         if hides:
@@ -167,7 +166,7 @@ def _few_rows(head: _Head) -> None:
         if sums is None:
             means = total(Combine.ADD, element, scores, head.of(2, j, d))
             k.finish([row, d], head.place(i, d), [share[[row]]], result, [j], means)
-            return
+            continue
         k.fill(sums, 0)
         for block, keys in blocks.each(lists):
             near = Dim("j", keys)
@@ -175,8 +174,6 @@ def _few_rows(head: _Head) -> None:
             more = total(Combine.ADD, element, powers[[row, position]], head.of(2, position, d))
             k.update([row, d], sums[[row, d]], (), X + Y, [near], more)
         k.finish([row, d], head.place(i, d), [sums[[row, d]], share[[row]]], result)
-
-    in_blocks(k, head.rows, count, visit)
 
 
 @dataclass(frozen=True)
@@ -274,7 +271,8 @@ class _Packed:
 
     def run(self) -> None:
         """Computes the rows of a head."""
-        in_blocks(self.k, self.head.rows, self.query.shape[0], self._visit)
+        for rows in in_blocks(self.k, self.head.rows, self.query.shape[0]):
+            self._add_rows(rows)
 
     def _panels(self, columns: int, width: int, inner: int) -> View:
         return self.k.scratch((-(-columns // width), inner, width), self.head.element)
@@ -289,7 +287,7 @@ class _Packed:
             column = p * self.width + lane
             k.copy([j, lane], self.value_panels[[p, j, lane]], of(2, j, column))
 
-    def _visit(self, rows: Rows) -> None:
+    def _add_rows(self, rows: Rows) -> None:
         """Computes some rows of the result."""
         k, (i,), row, t = self.k, rows.place, rows.row, self.t
         query = convert(X, self.head.element) * k.call.float("scale")

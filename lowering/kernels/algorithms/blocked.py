@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -62,16 +62,13 @@ def _packed_points(k: Kernel) -> tuple[PointSizes, int] | None:
 def _by_packed_points(k: Kernel, points: PointSizes, together: int) -> None:
     """Computes a convolution of 1 x 1 from dense copies of a few rows of pixels at a time."""
     x, filters, bias = k.operands
-
-    def visit(packed: PackedPoints) -> None:
+    for at in by_packed_points(k, points, together, x.element):
         ob, o = Dim("ob", k.result.shape[1]), Dim("o", k.result.shape[-1])
         cb, c = Dim("cb", filters.shape[1]), Dim("c", filters.shape[-2])
-        factors = packed.read(cb, c), filters[[ob, cb, *[0] * (x.rank - 3), c, o]]
+        factors = at.read(cb, c), filters[[ob, cb, *[0] * (x.rank - 3), c, o]]
         sums = total(Combine.ADD, compute_type(k.element), *factors)
-        place = [packed.image, ob, *packed.place, o]
-        k.finish([ob, *packed.loops, o], place, [bias[[ob, o]]], X + Y, [cb, c], sums)
-
-    by_packed_points(k, points, together, x.element, visit)
+        place = [at.image, ob, *at.place, o]
+        k.finish([ob, *at.loops, o], place, [bias[[ob, o]]], X + Y, [cb, c], sums)
 
 
 @dataclass(frozen=True)
@@ -110,31 +107,31 @@ class PointSizes:
 
 
 @dataclass(frozen=True)
-class PackedPoints:
-    """A dense copy of a few rows of pixels."""
+class Points:
+    """Some pixels of the result, and where they read."""
 
-    copy: View
-    """[C / b, rows, *row, b]"""
-    loops: Sequence[Dim]
-    """Over these rows and their pixels."""
     image: Dim
+    loops: Sequence[Dim]
+    """The loops over the pixels of an image."""
     place: Sequence[Index]
-    """Where the result has these pixels, in its spatial dimensions."""
+    """The place of a pixel in an image of the result."""
+    x: View
+    """[N, C / b, *spatial, b], or the same of one image, without its dimension"""
+    source: Sequence[Index]
+    """The place that a pixel reads in an image of `x`."""
+    images: Sequence[Dim] = ()
+    """The loop over images, if `x` has their dimension."""
 
     def read(self, block: Index, channel: Index) -> Access:
-        return self.copy[[block, *self.loops, channel]]
+        return self.x[[*self.images, block, *self.source, channel]]
 
 
 def by_packed_points(
-    k: Kernel,
-    points: PointSizes,
-    together: int,
-    element: Attribute,
-    visit: Callable[[PackedPoints], None],
-) -> None:
+    k: Kernel, points: PointSizes, together: int, element: Attribute
+) -> Iterator[Points]:
     """
-    Lets `visit` add the nests for some rows of pixels at a time, which are copied before, as
-    elements of some type.
+    Yields some rows of pixels at a time, which read a dense copy with elements of some type that is
+    made before.
     """
     x = k.operands[0]
     n, cb, c = Dim("n", x.shape[0]), Dim("cb", x.shape[1]), Dim("c", x.shape[-1])
@@ -142,15 +139,12 @@ def by_packed_points(
     copy = k.scratch((cb.size, together, *points.sizes[1:], c.size), element)
     # the index of the last of joined dimensions alone moves through all pixels
     zeros: list[Index] = [0] * (x.rank - 3 - len(points.sizes))
-
-    def visit_rows(rows: Rows) -> None:
-        pixel, loops = [*rows.place, *inner], [rows.row, *inner]
-        source = [affine(p) * s for p, s in zip(pixel, points.strides, strict=True)]
-        k.copy([cb, *loops, c], copy[[cb, *loops, c]], x[[n, cb, *zeros, *source, c]])
-        visit(PackedPoints(copy, loops, n, [*zeros, *pixel]))
-
     with k.repeat(n):
-        in_blocks(k, Rows((), 0, Dim("i", points.rows)), together, visit_rows)
+        for rows in in_blocks(k, Rows((), 0, Dim("i", points.rows)), together):
+            pixel, loops = [*rows.place, *inner], [rows.row, *inner]
+            source = [affine(p) * s for p, s in zip(pixel, points.strides, strict=True)]
+            k.copy([cb, *loops, c], copy[[cb, *loops, c]], x[[n, cb, *zeros, *source, c]])
+            yield Points(n, loops, [*zeros, *pixel], copy, loops)
 
 
 def windows(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import i16, i32
@@ -11,14 +10,15 @@ from xdsl.dialects.builtin import i16, i32
 from ....glow_dialects.elements import element_bytes, is_byte
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, affine
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
 from ..registry import Kernel, kernel, view_dims
 from ..schedules.blocking import rows_widened_together
-from .blocked import PackedPoints, PointSizes, by_packed_points, windows
+from .blocked import Points, PointSizes, by_packed_points, windows
+from .row_blocks import each_panel
 
 _PAIR = 2
 
@@ -49,11 +49,7 @@ def convolution(k: Kernel) -> None:
         y = k.result
         n = Dim("n", y.shape[0])
         window, offset, places = windows(k.call, y.shape[2:-1], filters.shape[2:-3])
-
-        def read(block: Index, channel: Index) -> Access:
-            return k.operands[0][[n, block, *places, channel]]
-
-        _all_panels(k, _Points([n], window, n, window, offset, read))
+        _panels(k, Points(n, window, window, k.operands[0], places, [n]), offset)
     blocks, block = bias.shape
     written = filters.shape[0] * filters.shape[-2]
     for ob in range(written // block, blocks):
@@ -77,63 +73,36 @@ def _widen(k: Kernel) -> None:
 
 def _by_widened_points(k: Kernel) -> None:
     """Computes a convolution of 1 x 1, and widens a few rows of pixels at a time."""
-    x, points = k.operands[0], PointSizes.of(k)
-    row_bytes = points.row * x.shape[-1] * element_bytes(i16)
-    together = rows_widened_together(k.machine, x.shape[1], points.rows, row_bytes)
-
-    def visit(packed: PackedPoints) -> None:
-        offset = [Dim(f"k{i}", 1) for i in range(x.rank - 3)]
-        place = packed.place
-        _all_panels(k, _Points([], packed.loops, packed.image, place, offset, packed.read))
-
-    by_packed_points(k, points, together, i16, visit)
+    x, sizes = k.operands[0], PointSizes.of(k)
+    row_bytes = sizes.row * x.shape[-1] * element_bytes(i16)
+    together = rows_widened_together(k.machine, x.shape[1], sizes.rows, row_bytes)
+    for points in by_packed_points(k, sizes, together, i16):
+        _panels(k, points, [Dim(f"k{i}", 1) for i in range(x.rank - 3)])
 
 
-@dataclass(frozen=True)
-class _Points:
-    """Pixels of the result, and what they read."""
-
-    images: Sequence[Dim]
-    """The loop over images, if there is one."""
-    loops: Sequence[Dim]
-    """The loops over the pixels of an image."""
-    image: Dim
-    place: Sequence[Index]
-    """The place of a pixel in an image of the result."""
-    offset: Sequence[Dim]
-    """The loops over a window."""
-    read: Callable[[Index, Index], Access]
-    """Returns a channel of a block of channels, where a window is at an offset."""
-
-
-def _all_panels(k: Kernel, points: _Points) -> None:
-    """Computes all panels of some pixels."""
-    filters, group = k.operands[1], k.call.int("group")
-    per_block = k.operands[2].shape[1] // filters.shape[-2]
-    full, rest = divmod(filters.shape[0], per_block)
-    if full:
-        _panels(k, points, Dim("group", group), Dim("ob", full // group), per_block)
-    if rest:
-        _panels(k, points, 0, full, rest)
-
-
-def _panels(k: Kernel, points: _Points, group: Dim | int, block: Dim | int, count: int) -> None:
-    """Computes the first `count` panels of a block of a group, or of all of them in loops."""
+def _panels(k: Kernel, points: Points, offset: Sequence[Dim]) -> None:
+    """
+    Computes the panels of some pixels, from a window with loops `offset`: those of whole blocks,
+    and the first ones of a last block.
+    """
     _, filters, bias = k.operands
-    y = k.result
+    groups, y = k.call.int("group"), k.result
     panel, terms = filters.shape[-2:]
-    p, j = Dim("p", count), Dim("j", panel)
+    per_block = bias.shape[1] // panel
+    group, j = Dim("group", groups), Dim("j", panel)
     cb, g = Dim("cb", filters.shape[1]), Dim("g", filters.shape[-3])
-    around = [d for d in (group, block) if isinstance(d, Dim)]
-    ob = affine(group) * (y.shape[1] // k.call.int("group")) + block
-    number = ob * (y.shape[-1] // panel) + p
-    pixel = points.read(affine(group) * cb.size + cb, affine(g) * terms)
-    reads, is_exact = (pixel, filters[[number, cb, *points.offset, g, j, 0]]), k.element == i32
-    products = Reduction(Combine.ADD, k.element, reads, terms=terms, adds_operand=is_exact)
-    o = Affine({p: panel, j: 1})
-    dims = [*points.images, *around, p, *points.loops, j]
-    place: list[Index] = [points.image, ob, *points.place, o]
-    k.finish(dims, place, [bias[[ob, o]]], X + Y, [cb, *points.offset, g], products)
+    panels = each_panel(k, filters.shape[0] // groups, per_block, in_nest=True, names=("ob", "p"))
+    for block, (*blocks, p) in panels:
+        ob = group * (y.shape[1] // groups) + block
+        pixel = points.read(group * cb.size + cb, affine(g) * terms)
+        reads = pixel, filters[[ob * per_block + p, cb, *offset, g, j, 0]]
+        products = Reduction(
+            Combine.ADD, k.element, reads, terms=terms, adds_operand=k.element == i32
+        )
+        o = Affine({p: panel, j: 1})
+        dims = [*points.images, group, *blocks, p, *points.loops, j]
+        place = [points.image, ob, *points.place, o]
+        k.finish(dims, place, [bias[[ob, o]]], X + Y, [cb, *offset, g], products)
 
 
 def _only_bias(k: Kernel, ob: int, first: int, count: int) -> None:
@@ -151,20 +120,37 @@ def matmul(k: Kernel) -> None:
     """
     _widen(k)
     x, weights = k.operands
-    _, groups, width, terms = weights.shape
-    *rows, _ = view_dims(x, "r")
+    width, (*rows, _) = weights.shape[2], view_dims(x, "r")
+
+    def read(term: Index) -> Access:
+        return x[[*rows, term]]
+
+    for p, (*_, column) in each_panel(k, k.call.int("columns"), width, in_nest=True):
+        multiply_groups(k, rows, read, weights, p, rows, p * width, column.size)
+
+
+def multiply_groups(
+    k: Kernel,
+    rows: Sequence[Dim],
+    read: Callable[[Index], Access],
+    panels: View,
+    p: Affine,
+    place: Sequence[Index],
+    start: Affine,
+    columns: int,
+) -> None:
+    """
+    Computes the products of rows, of which `read` returns a term, with panels `p` [panel, group,
+    column, term], as `columns` columns of the result from one on. The rows are at a `place` there.
+    """
+    _, groups, width, terms = panels.shape
     j, g = Dim("j", width), Dim("g", groups)
-
-    def products(p: Dim | int) -> Reduction:
-        reads = (x[[*rows, affine(g) * terms]], weights[[p, g, j, 0]])
-        return Reduction(Combine.ADD, k.element, reads, terms=terms)
-
-    full, rest = divmod(k.call.int("columns"), width)
-    if full:
-        p = Dim("p", full)
-        k.finish([*rows, p, j], [*rows, affine(p) * width + j], (), X, [g], products(p))
-    if rest:
-        # the last panel is computed as a whole, and its first columns are stored
-        c, sums = Dim("c", rest), k.scratch((*(r.size for r in rows), width), k.element)
-        k.map([*rows, j], sums[[*rows, j]], (), X, [g], products(full))
-        k.finish([*rows, c], [*rows, c + full * width], [sums[[*rows, c]]])
+    reads = read(affine(g) * terms), panels[[p, g, j, 0]]
+    products = Reduction(Combine.ADD, k.element, reads, terms=terms)
+    if columns == width:
+        k.finish([*rows, *p.terms, j], [*place, start + j], (), X, [g], products)
+        return
+    # a panel that is not full is computed as a whole, and its first columns are stored
+    c, sums = Dim("c", columns), k.scratch((*(r.size for r in rows), width), k.element)
+    k.map([*rows, j], sums[[*rows, j]], (), X, [g], products)
+    k.finish([*rows, c], [*place, start + c], [sums[[*rows, c]]])

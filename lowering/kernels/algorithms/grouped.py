@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import element_bytes, storage_type
-from ....glow_dialects.glow.elementwise import X
-from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
-from ....glow_dialects.glow_nest.nest import Combine, Reduction
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.scalar import Expr, convert
 from ..registry import Kernel
 from ..schedules.blocking import panels_packed_together
+from .dot import multiply_groups
 from .row_blocks import each_panel
 
 
@@ -57,9 +56,9 @@ class _Product:
         panel_bytes = self.terms * self.lanes * element_bytes(self.factors.rhs)
         together = panels_packed_together(self.k.machine, whole, panel_bytes)
         for b, (p,) in each_panel(self.k, whole, together, names=("b", "p")):
-            self._panels(b * together, p)
+            self._panels(b * together, affine(p), p.size, self.lanes)
         if rest:
-            self._last_columns(whole, rest)
+            self._panels(affine(whole), affine(0), 1, rest)
 
     def _grouped_rows(self, matrix: View) -> tuple[list[Index], View]:
         """
@@ -83,26 +82,15 @@ class _Product:
             k.map([i, end], copied[[i, end + t.size]], (), Expr.constant(0, element))
         return [], copied
 
-    def _panels(self, first: Affine, p: Dim) -> None:
-        """Computes panels `p` of columns from panel `first` on."""
-        i, j = Dim("i", self.rows.shape[-2]), Dim("j", self.lanes)
-        panels = self._packed(first, p.size, self.lanes)
-        g, place = Dim("g", self.groups), [*self.batch, i, (first + p) * self.lanes + j]
-        products = self._products(panels, i, p, j, g)
-        self.k.finish([i, p, j], place, (), X, [g], products)
+    def _panels(self, first: Affine, p: Affine, count: int, columns: int) -> None:
+        """Computes `count` panels `p`, with `columns` columns each, from panel `first` on."""
+        i, panels = Dim("i", self.rows.shape[-2]), self._packed(first, count, columns)
 
-    def _last_columns(self, panel: int, columns: int) -> None:
-        """Computes a panel that is not full, and stores its first columns."""
-        k, i, j, c = self.k, Dim("i", self.rows.shape[-2]), Dim("j", self.lanes), Dim("c", columns)
-        panels = self._packed(affine(panel), 1, columns)
-        g, sums = Dim("g", self.groups), k.scratch((i.size, j.size), k.element)
-        k.map([i, j], sums[[i, j]], (), X, [g], self._products(panels, i, 0, j, g))
-        k.finish([i, c], [*self.batch, i, c + panel * self.lanes], [sums[[i, c]]])
+        def read(term: Index) -> Access:
+            return self.rows[[*self.row_place, i, term]]
 
-    def _products(self, panels: View, i: Dim, p: Index, j: Dim, g: Dim) -> Reduction:
-        terms = self.factors.terms
-        reads = self.rows[[*self.row_place, i, affine(g) * terms]], panels[[p, g, j, 0]]
-        return Reduction(Combine.ADD, self.k.element, reads, terms=terms)
+        start = (first + p) * self.lanes
+        multiply_groups(self.k, [i], read, panels, p, [*self.batch, i], start, columns)
 
     def _packed(self, first: Affine, count: int, columns: int) -> View:
         """

@@ -166,17 +166,15 @@ def _by_panels(
     panels. They are `columns` columns of the result from the first one on.
     """
     _, inner, width = panels.shape
-
-    def visit(rows: Rows) -> None:
+    together = rows_of_panels(k.machine, prod(x.shape[len(batch) : -1]), inner)
+    if batch:
+        blocks = in_blocks(k, Rows(batch, 0, x.dim("i", -2)), together)
+    else:
+        blocks = for_rows(k, x.rank - 1, x, together)
+    for rows in blocks:
         for part, is_one in one_or_several(k, rows):
             for p, dims in each_panel(k, columns, width, in_nest=is_one):
                 _panel(k, x, panels, part, p, dims, first)
-
-    together = rows_of_panels(k.machine, prod(x.shape[len(batch) : -1]), inner)
-    if batch:
-        in_blocks(k, Rows(batch, 0, x.dim("i", -2)), together, visit)
-    else:
-        for_rows(k, x.rank - 1, x, together, visit)
 
 
 def _panel(
@@ -203,14 +201,11 @@ def _panel(
         return
     together = min(rows_finished_together(), rows.row.size)
     sums = k.scratch((together, *(d.size for d in panels), filled), element)
-
-    def visit(few: Rows) -> None:
+    for few in in_blocks(k, rows, together):
         whole = Dim("j", filled)
         summed, finished = [few.row, *panels, whole], [few.row, *panels, j]
         k.map(summed, sums[summed], (), X, [t], products(few, whole))
         k.finish(finished, [*few.place, start + j], [sums[finished]])
-
-    in_blocks(k, rows, together, visit)
 
 
 def swapped(view: View) -> View:

@@ -42,17 +42,14 @@ def matmul(k: Kernel) -> None:
     """
     x, words = k.operands[:2]
     full, rest = divmod(k.call.int("columns"), words.shape[3])
-
-    def visit(rows: Rows) -> None:
+    together = rows_of_panels(k.machine, prod(x.shape[:-1]), x.shape[-1])
+    for rows in for_rows(k, x.rank - 1, x, together):
         many = repays_unpacking(rows.row.size, k.call.int("input_bits"), k.machine)
         product = _unpacked_product(k, rows) if many else _word_product(k, rows)
         if full:
             product(Dim("p", full), 0, words.shape[3])
         if rest:
             product(Dim("p", 1), full, rest)
-
-    together = rows_of_panels(k.machine, prod(x.shape[:-1]), x.shape[-1])
-    for_rows(k, x.rank - 1, x, together, visit)
 
 
 Product = Callable[[Dim, int, int], None]

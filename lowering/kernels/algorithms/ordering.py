@@ -68,12 +68,13 @@ class _Top:
         is_long = self.size >= _LEAST_LENGTH * self.room
         if is_long and repays_selection(k.machine, rows, row_bytes):
             self.numbers = whole_numbers(k, max(self.room, self.blocks))
-            count, visit = 1, self._sort_largest
+            count, sort = 1, self._sort_largest
         else:
             self.numbers = whole_numbers(k, self.size)
             count = rows_sorted_together(k.machine, k.threads, rows, row_bytes)
-            visit = self._sort_all
-        for_rows(k, self.x.rank - 1, self.x, count, visit, along=self.axis)
+            sort = self._sort_all
+        for rows in for_rows(k, self.x.rank - 1, self.x, count, along=self.axis):
+            sort(rows)
 
     def _place(self, rows: Rows, index: Index) -> list[Index]:
         """Returns the indices of an element of a row."""

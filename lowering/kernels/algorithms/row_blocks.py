@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, Limit, View, affine
@@ -33,32 +33,24 @@ class Rows:
         return replace(self, first=affine(self.first) + first, row=Dim("i", size, limit))
 
 
-Visit = Callable[[Rows], None]
-
-
 def for_rows(
-    k: Kernel,
-    leading: int,
-    x: View,
-    count: int,
-    visit: Visit,
-    along: int | None = None,
-) -> None:
+    k: Kernel, leading: int, x: View, count: int, along: int | None = None
+) -> Iterator[Rows]:
     """
-    Lets `visit` add the nests for each `count` rows, and for the remaining rows at the end. The
-    indices of a row are the `leading` first dimensions of `x`, of the result and of the epilogue's
-    operands; where rows lie `along` a dimension, without that one. Dimensions that all of these
-    step through as one are joined to one.
+    Yields each `count` rows, in loops around the nests that use them, and the remaining rows at the
+    end. The indices of a row are the `leading` first dimensions of `x`, of the result and of the
+    epilogue's operands; where rows lie `along` a dimension, without that one. Dimensions that all
+    of these step through as one are joined to one.
     """
     views = [x, *k.elementwise_views]
     if along is not None:
         views = [view.without(along) for view in views]
     shape = views[0].shape[:leading]
     if not leading:
-        visit(Rows((), 0, Dim("i", 1), of_vector=True))
+        yield Rows((), 0, Dim("i", 1), of_vector=True)
         return
     if period := views[0].period(leading - 1):
-        _for_texts(k, leading, views[0], period, count, visit)
+        yield from _for_texts(k, leading, views[0], period, count)
         return
     limits = [views[0].limit(i) for i in range(leading)]
     # the stride of a dimension of one element says nothing
@@ -78,21 +70,22 @@ def for_rows(
     inner: list[Index] = [0] * (last - joined)
     rows = Rows([*outer, *inner], 0, Dim("i", size, limit), after=[0] * (leading - 1 - last))
     with k.repeat(*outer):
-        in_blocks(k, rows, count, visit)
+        yield from in_blocks(k, rows, count)
 
 
-def _for_texts(k: Kernel, leading: int, view: View, period: int, count: int, visit: Visit) -> None:
-    """Does the same where the last leading dimension has the rows of several texts."""
+def _for_texts(k: Kernel, leading: int, view: View, period: int, count: int) -> Iterator[Rows]:
+    """Yields the same where the last leading dimension has the rows of several texts."""
     *others, last = range(leading)
     outer, text = [view.dim(f"o{i}", i) for i in others], Dim("o", view.shape[last] // period)
     rows = Rows(outer, text * period, Dim("i", period, view.limits[last]))
     with k.repeat(*outer, text):
-        in_blocks(k, rows, count, visit)
+        yield from in_blocks(k, rows, count)
 
 
-def in_blocks(k: Kernel, rows: Rows, count: int, visit: Visit) -> None:
+def in_blocks(k: Kernel, rows: Rows, count: int) -> Iterator[Rows]:
     """
-    Lets `visit` add the nests for each `count` of some rows, and for the remaining rows at the end.
+    Yields each `count` of some rows, in a loop around the nests that use them, and the remaining
+    rows at the end.
     """
     blocks, rest = divmod(rows.row.size, count)
     limit, inside, after = rows.row.limit, None, None
@@ -103,9 +96,9 @@ def in_blocks(k: Kernel, rows: Rows, count: int, visit: Visit) -> None:
     if blocks:
         block = Dim("b", blocks, limit)
         with k.repeat(block):
-            visit(rows.part(block * count, count, inside))
+            yield rows.part(block * count, count, inside)
     if rest:
-        visit(rows.part(blocks * count, rest, after))
+        yield rows.part(blocks * count, rest, after)
 
 
 def one_or_several(k: Kernel, rows: Rows) -> Iterator[tuple[Rows, bool]]:

@@ -20,7 +20,7 @@ from ....glow_dialects.scalar import Expr, arguments, exp, maximum, minimum, mul
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import rows_together
 from .formula import formula
-from .row_blocks import Rows, for_rows
+from .row_blocks import for_rows
 
 _LEAST_EXPONENT = -88.0
 """The least exponent of a power of e in f32: with it, the power is zero."""
@@ -47,13 +47,11 @@ def softmax(k: Kernel) -> None:
     peak, share = k.scratch((count,), element), k.scratch((count,), element)
     power = power_from(_LEAST_EXPONENT) if element == f32 else exp(X - Y)
 
-    def visit(rows: Rows) -> None:
+    for rows in for_rows(k, x.rank - 1, x, count):
         i = rows.row
         read = x[[*rows.place, j]]
         softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], power)
         k.finish([i, j], [*rows.place, j], [powers[[i, j]], share[[i]]], X * Y)
-
-    for_rows(k, x.rank - 1, x, count, visit)
 
 
 def power_from(least: float) -> Expr:
@@ -96,11 +94,9 @@ def normalized_rows(k: Kernel) -> None:
     # where there is a bias, there is a mean
     moments = [k.scratch((count,), compute_type(x.element)) for _ in parameters]
 
-    def visit(rows: Rows) -> None:
+    for rows in for_rows(k, axis, x, count):
         at = [*rows.place, *columns]
         _normalize(k, [rows.row], columns, at, moments, [p[columns] for p in parameters])
-
-    for_rows(k, axis, x, count, visit)
 
 
 @kernel(GroupNormOp)
