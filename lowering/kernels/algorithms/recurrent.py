@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.recurrent import GruOp, LstmOp, Recurrent, RnnOp
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.scalar import Expr, arguments, select
 from ..registry import Kernel, kernel, total
@@ -57,14 +57,19 @@ class Layer:
         """The states before the step as factors of products."""
         return self.k.result[[0, self.before, self.b, self.t]]
 
-    def multiply(
-        self, weights: _Weights, factors: Access, sums: View, x: View | None = None
-    ) -> None:
-        """Computes the product of states and weights, and adds columns of the input."""
+    def multiply(self, weights: View, factors: Access, sums: View, x: View | None = None) -> None:
+        """
+        Computes the product of states and weights, and adds columns of the input. The states of one
+        row meet all panels in one nest.
+        """
         k, b, t = self.k, self.b, self.t
-        for p, dims in weights.panels(k, b.size):
-            g = p * weights.width + dims[-1]
-            products = total(Combine.ADD, sums.element, factors, weights.view[[p, t, dims[-1]]])
+        columns, width = sums.shape[1], weights.shape[2]
+        panels = each_panel(k, columns, width, in_nest=b.size == 1)
+        if width == columns:
+            panels = [(affine(0), [Dim("g", columns)])]
+        for p, dims in panels:
+            g = p * width + dims[-1]
+            products = total(Combine.ADD, sums.element, factors, weights[[p, t, dims[-1]]])
             given = [] if x is None else [x[[self.now, b, g]]]
             k.map([b, *dims], sums[[b, g]], given, X + Y if given else X, [t], products)
 
@@ -87,33 +92,10 @@ class Layer:
         k.map_all([self.b, self.j], writes, reads, values)
 
 
-@dataclass(frozen=True)
-class _Weights:
-    """The weights of a product with states, in panels or as one panel."""
-
-    view: View
-    """The weights [panel, state, column of the panel]."""
-    columns: int
-
-    @property
-    def width(self) -> int:
-        return self.view.shape[2]
-
-    def panels(self, k: Kernel, batch: int) -> Iterator[tuple[Affine, list[Dim]]]:
-        """
-        Yields the number of a panel, and loop variables of the nest that uses it: those of columns
-        are last. The states of one row meet all panels in one nest.
-        """
-        if self.width == self.columns:
-            yield affine(0), [Dim("g", self.columns)]
-        else:
-            yield from each_panel(k, self.columns, self.width, in_nest=batch == 1)
-
-
-def _weights(k: Kernel, number: int) -> _Weights:
+def _weights(k: Kernel, number: int) -> View:
     """
-    Returns the weights of one of the products, in panels. If they are a matrix, they are packed
-    before the first step where that pays off.
+    Returns the weights of one of the products, [panel, state, column of the panel]. If they are a
+    matrix, they are packed before the first step where that pays off; else they are one panel.
     """
     operator, given, (_, rows, _, hidden) = operator_of(k), k.operands[1], k.result.shape
     sizes = operator.columns(hidden)
@@ -121,17 +103,15 @@ def _weights(k: Kernel, number: int) -> _Weights:
     if given.rank == 3:
         counts = operator.panels(hidden, given.shape[2])
         start = given.offset + sum(counts[:number]) * given.strides[0]
-        shape = (counts[number], *given.shape[1:])
-        return _Weights(View(given.buffer, shape, given.strides, start), columns)
+        return replace(given, shape=(counts[number], *given.shape[1:]), offset=start)
     width = k.machine.panel_vectors * k.lanes(given.element)
     if columns <= width or not repays_packed_weights(rows - 1):
         start = given.offset + first * given.strides[1]
-        shape, strides = (1, hidden, columns), (0, *given.strides)
-        return _Weights(View(given.buffer, shape, strides, start), columns)
+        return View(given.buffer, (1, hidden, columns), (0, *given.strides), start)
     view, t = k.scratch((-(-columns // width), hidden, width), given.element), Dim("t", hidden)
     for p, (lane,) in each_panel(k, columns, width):
         k.copy([t, lane], view[[p, t, lane]], given[[t, p * width + lane + first]])
-    return _Weights(view, columns)
+    return view
 
 
 @contextmanager
