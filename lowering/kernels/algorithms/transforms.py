@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -22,7 +21,7 @@ from xdsl.dialects.builtin import f32
 from ....glow_dialects.elements import WORD
 from ....glow_dialects.glow_cpu.winograd import PARTS
 from ....glow_dialects.glow_nest.affine import Affine, Dim, affine, lookup
-from ....glow_dialects.scalar import Expr, bitcast, maximum, multiply_add
+from ....glow_dialects.scalar import Expr, bitcast, multiply_add
 
 Row = Sequence[Fraction]
 Matrix = Sequence[Row]
@@ -116,11 +115,6 @@ def transformed(product: Transform, matrices: Sequence[Matrix], tile: np.ndarray
     return tile
 
 
-def largest(y: np.ndarray) -> Expr:
-    """Returns the largest value of a window of a tile."""
-    return reduce(maximum, [value for value in y.flat if value is not None])
-
-
 # parts of filters
 
 
@@ -152,7 +146,7 @@ def pairs_of_parts() -> tuple[Dim, Affine, Affine]:
     return dim, left, right
 
 
-def words_of_parts(first: Expr, second: Expr | None) -> list[Expr]:
+def words_of_parts(first: Expr, second: Expr | None = None) -> list[Expr]:
     """
     Returns the parts of two f32 numbers as words. Each word has a part of the first number in its
     low half and a part of the second in its high half. A missing second number is zero.

@@ -11,6 +11,7 @@ parts as well. Bytes are transformed to words of 16 bits, of which pairs are mul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import product
 from math import prod
 
@@ -35,17 +36,17 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
-from ....glow_dialects.scalar import Expr, arguments, convert
+from ....glow_dialects.scalar import Expr, arguments, convert, maximum
 from ....semantics.cook_toom import Transforms
 from ....semantics.winograd import integer_transforms_of, transforms_of
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, choose_blocks, edges
+from .row_blocks import each_panel
 from .tiles import Image, Part, added
 from .transforms import (
     by_column_pairs,
     by_row_pairs,
-    largest,
     pairs_of_parts,
     steps_of,
     transformed,
@@ -222,7 +223,7 @@ class _Winograd:
         tile = np.array(sums, object).reshape(self.sides, order="F")
         y = transformed(by_column_pairs, [t.outputs for t in self.transforms], tile)
         windows = [y[tuple(slice(i * pool, i * pool + pool) for i in at)] for at in inside]
-        values = [self._output(largest(window)) + bias for window in windows]
+        values = [self._output(reduce(maximum, window.flat)) + bias for window in windows]
         self.k.finish_tile((o, *part.tiles, out), places, reads, values)
 
     def _output(self, value: Expr) -> Expr:
@@ -281,28 +282,20 @@ class _WinogradInParts(_Winograd):
         """
         Computes `inputs[., pair of blocks, part, tile, lane]`; the last pair may lack a block.
         """
-        pairs, odd = divmod(self.x.shape[1], 2)
-        if pairs:
-            self._transform_blocks(Dim("c", pairs), 2, part)
-        if odd:
-            self._transform_blocks(pairs, 1, part)
-
-    def _transform_blocks(self, c: Index, blocks: int, part: Part) -> None:
         lane = Dim("l", self.lanes)
         window = _Window(self, part, lane, [0] * len(self.axes))
-        writes = [
-            self.inputs[[i, c, number, part.tile, lane]]
-            for i in range(self.planes)
-            for number in range(PARTS)
-        ]
-        reads = [r for n in range(blocks) for r in window.reads(affine(c) * 2 + n)]
-
-        values, each = arguments(len(reads)), len(reads) // blocks
-        v = [window.transform(values[n * each : (n + 1) * each]) for n in range(blocks)]
-        found: list[Expr] = []
-        for i, value in enumerate(v[0]):
-            found += words_of_parts(value, v[1][i] if blocks > 1 else None)
-        self.k.map_all([*affine(c).terms, *part.tiles, lane], writes, reads, found)
+        blocks = each_panel(self.k, self.x.shape[1], 2, in_nest=True, names=("c", "n"))
+        for c, (*pairs, n) in blocks:
+            writes = [
+                self.inputs[[i, c, number, part.tile, lane]]
+                for i in range(self.planes)
+                for number in range(PARTS)
+            ]
+            reads = [read for i in range(n.size) for read in window.reads(c * 2 + i)]
+            values = np.array(arguments(len(reads)), object).reshape(n.size, -1)
+            v = [window.transform(list(row)) for row in values]
+            found = [word for pair in zip(*v, strict=True) for word in words_of_parts(*pair)]
+            self.k.map_all([*pairs, *part.tiles, lane], writes, reads, found)
 
     def _sums(self, p: Dim, t: Dim, out: Dim) -> tuple[Index, Sequence[Dim], Reduction]:
         """Returns `sum(inputs[p, c, i] * filters[p, o, c, j])` over c and parts i, j."""
