@@ -33,36 +33,12 @@ _LEAST_READERS = 4
 
 @kernel(BlockedConvolutionOp)
 def convolution(k: Kernel) -> None:
-    """Computes the formula, or convolutions of 1 x 1 by copies of a few pixels at a time."""
-    if (points := _packed_points(k)) is None:
+    """Computes the formula, or convolutions of 1 x 1 from dense copies of a few rows of pixels."""
+    if (together := _rows_packed_together(k)) is None:
         formula(k)
-    else:
-        _by_packed_points(k, *points)
-
-
-def _packed_points(k: Kernel) -> tuple[PointSizes, int] | None:
-    """
-    Returns the sizes of pixels and how many rows are packed at a time; None unless each pixel of
-    the result depends on one of the image alone, and it pays off.
-    """
-    x, filters, _ = k.operands
-    blocks, kernel_size = k.result.shape[1], prod(filters.shape[2:-2])
-    if not is_blocked_input(k.call) or x.element != k.element or blocks < _LEAST_READERS:
-        return None
-    if k.call.int("group") > 1 or kernel_size > 1:
-        return None
-    points, size = PointSizes.of(k), element_bytes(x.element)
-    row_bytes, plane_bytes = points.row * x.shape[-1] * size, x.strides[1] * size
-    together = rows_packed_together(
-        k.machine, x.shape[1], plane_bytes, points.rows, row_bytes, points.is_strided
-    )
-    return None if together is None else (points, together)
-
-
-def _by_packed_points(k: Kernel, points: PointSizes, together: int) -> None:
-    """Computes a convolution of 1 x 1 from dense copies of a few rows of pixels at a time."""
+        return
     x, filters, bias = k.operands
-    for at in by_packed_points(k, points, together, x.element):
+    for at in by_packed_points(k, together, x.element):
         ob, o = Dim("ob", k.result.shape[1]), Dim("o", k.result.shape[-1])
         cb, c = Dim("cb", filters.shape[1]), Dim("c", filters.shape[-2])
         factors = at.read(cb, c), filters[[ob, cb, *[0] * (x.rank - 3), c, o]]
@@ -71,39 +47,38 @@ def _by_packed_points(k: Kernel, points: PointSizes, together: int) -> None:
         k.finish([ob, *at.loops, o], place, [bias[[ob, o]]], X + Y, [cb, c], sums)
 
 
-@dataclass(frozen=True)
-class PointSizes:
-    """The pixels of the result of a convolution of 1 x 1, as rows."""
+def _rows_packed_together(k: Kernel) -> int | None:
+    """
+    Returns how many rows of pixels are packed at a time; None unless each pixel of the result
+    depends on one of the image alone, and it pays off.
+    """
+    x, filters, _ = k.operands
+    blocks, kernel_size = k.result.shape[1], prod(filters.shape[2:-2])
+    if not is_blocked_input(k.call) or x.element != k.element or blocks < _LEAST_READERS:
+        return None
+    if k.call.int("group") > 1 or kernel_size > 1:
+        return None
+    (rows, *row), strides = point_sizes(k)
+    size = element_bytes(x.element)
+    row_bytes, plane_bytes = prod(row) * x.shape[-1] * size, x.strides[1] * size
+    is_strided = prod(strides) > 1
+    return rows_packed_together(k.machine, x.shape[1], plane_bytes, rows, row_bytes, is_strided)
 
-    sizes: Sequence[int]
-    """The number of rows and the sizes of a row."""
-    strides: Sequence[int]
-    """The distances between pixels of the image."""
 
-    @staticmethod
-    def of(k: Kernel) -> PointSizes:
-        """Returns the pixels of a kernel, as one row where all of its tensors permit that."""
-        x, sizes, strides = k.operands[0], k.result.shape[2:-1], k.call.ints("strides")
-        if prod(strides) == 1 and all(
-            v.strides[d] == v.strides[d + 1] * x.shape[d + 1]
-            for v in [x, *k.elementwise_views]
-            for d in range(2, x.rank - 2)
-        ):
-            sizes, strides = (prod(sizes),), (1,)
-        return PointSizes(sizes, strides)
-
-    @property
-    def rows(self) -> int:
-        return self.sizes[0]
-
-    @property
-    def row(self) -> int:
-        """The pixels of a row."""
-        return prod(self.sizes[1:])
-
-    @property
-    def is_strided(self) -> bool:
-        return prod(self.strides) > 1
+def point_sizes(k: Kernel) -> tuple[Sequence[int], Sequence[int]]:
+    """
+    Returns the pixels of the result of a convolution of 1 x 1, as the number of rows and the sizes
+    of a row, and the distances between pixels of the image. They are one dimension where all
+    tensors of the kernel permit that.
+    """
+    x, sizes, strides = k.operands[0], k.result.shape[2:-1], k.call.ints("strides")
+    if prod(strides) == 1 and all(
+        v.strides[d] == v.strides[d + 1] * x.shape[d + 1]
+        for v in [x, *k.elementwise_views]
+        for d in range(2, x.rank - 2)
+    ):
+        return (prod(sizes),), (1,)
+    return sizes, strides
 
 
 @dataclass(frozen=True)
@@ -126,23 +101,21 @@ class Points:
         return self.x[[*self.images, block, *self.source, channel]]
 
 
-def by_packed_points(
-    k: Kernel, points: PointSizes, together: int, element: Attribute
-) -> Iterator[Points]:
+def by_packed_points(k: Kernel, together: int, element: Attribute) -> Iterator[Points]:
     """
     Yields some rows of pixels at a time, which read a dense copy with elements of some type that is
     made before.
     """
-    x = k.operands[0]
+    x, ((count, *row), strides) = k.operands[0], point_sizes(k)
     n, cb, c = Dim("n", x.shape[0]), Dim("cb", x.shape[1]), Dim("c", x.shape[-1])
-    inner = [Dim(f"w{i}", size) for i, size in enumerate(points.sizes[1:])]
-    copy = k.scratch((cb.size, together, *points.sizes[1:], c.size), element)
+    inner = [Dim(f"w{i}", size) for i, size in enumerate(row)]
+    copy = k.scratch((cb.size, together, *row, c.size), element)
     # the index of the last of joined dimensions alone moves through all pixels
-    zeros: list[Index] = [0] * (x.rank - 3 - len(points.sizes))
+    zeros: list[Index] = [0] * (x.rank - 3 - len(strides))
     with k.repeat(n):
-        for rows in in_blocks(k, Rows((), 0, Dim("i", points.rows)), together):
+        for rows in in_blocks(k, Rows((), 0, Dim("i", count)), together):
             pixel, loops = [*rows.place, *inner], [rows.row, *inner]
-            source = [affine(p) * s for p, s in zip(pixel, points.strides, strict=True)]
+            source = [affine(p) * s for p, s in zip(pixel, strides, strict=True)]
             k.copy([cb, *loops, c], copy[[cb, *loops, c]], x[[n, cb, *zeros, *source, c]])
             yield Points(n, loops, [*zeros, *pixel], copy, loops)
 
@@ -201,11 +174,10 @@ def _pack_records(k: Kernel) -> None:
     """Packs blocks of few channels: all channels of a block at once."""
     (x,) = k.operands
     y = k.result
-    channels = x.shape[1]
     n, *space = _pixels(x)
     block = y.shape[-1]
     for b in range(y.shape[1]):
-        present = range(b * block, min(channels, (b + 1) * block))
+        present = range(b * block, min(x.shape[1], (b + 1) * block))
         missing = [Expr.constant(0, y.element)] * (block - len(present))
         reads = [x[[n, c, *space]] for c in present]
         writes = [y[[n, b, *space, c]] for c in range(block)]

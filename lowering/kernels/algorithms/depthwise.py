@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects.builtin import i8, i16, i32
 
 from ....glow_dialects.elements import storage_type
@@ -13,9 +11,10 @@ from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.integers import u8
-from ....glow_dialects.scalar import Expr, arguments, convert
+from ....glow_dialects.scalar import Expr
 from ..registry import Kernel, kernel
 from .blocked import windows
+from .dot import converted
 from .formula import formula
 
 _QUAD, _PAIR = 4, 2
@@ -75,10 +74,8 @@ def _in_groups(k: Kernel, terms: int) -> None:
         first = max(0, min(g * terms, last))
         columns = {m: first + m for m in range(terms) if g * terms <= first + m < width}
         reads = [filters[[b, *down, column, c]] for column in columns.values()]
-        given: Sequence[Expr] = arguments(len(reads))
-        if element != filters.element:
-            given = [convert(value, element) for value in given]
-        values, zero = dict(zip(columns, given, strict=True)), Expr.constant(0, element)
+        values = dict(zip(columns, converted(reads, element), strict=True))
+        zero = Expr.constant(0, element)
         writes = [packed[[b, *down, g, c, m]] for m in range(terms)]
         k.map_all([b, *down, c], writes, reads, [values.get(m, zero) for m in range(terms)])
     step = x.strides[-2] * apart

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import i16, i32
+from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import element_bytes, is_byte
 from ....glow_dialects.glow.elementwise import X, Y
@@ -15,9 +16,10 @@ from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
+from ....glow_dialects.scalar import Expr, arguments, convert
 from ..registry import Kernel, kernel, view_dims
 from ..schedules.blocking import rows_widened_together
-from .blocked import Points, PointSizes, by_packed_points, windows
+from .blocked import Points, by_packed_points, point_sizes, windows
 from .row_blocks import each_panel
 
 _PAIR = 2
@@ -54,7 +56,10 @@ def convolution(k: Kernel) -> None:
     written = filters.shape[0] * filters.shape[-2]
     for ob in range(written // block, blocks):
         first = max(0, written - ob * block)
-        _only_bias(k, ob, first, block - first)
+        # channels that no panel has
+        n, e = Dim("n", k.result.shape[0]), Dim("e", block - first)
+        window = [Dim(f"w{i}", size) for i, size in enumerate(k.result.shape[2:-1])]
+        k.finish([n, *window, e], [n, ob, *window, e + first], [bias[[ob, e + first]]])
 
 
 def _widens(k: Kernel) -> bool:
@@ -73,10 +78,10 @@ def _widen(k: Kernel) -> None:
 
 def _by_widened_points(k: Kernel) -> None:
     """Computes a convolution of 1 x 1, and widens a few rows of pixels at a time."""
-    x, sizes = k.operands[0], PointSizes.of(k)
-    row_bytes = sizes.row * x.shape[-1] * element_bytes(i16)
-    together = rows_widened_together(k.machine, x.shape[1], sizes.rows, row_bytes)
-    for points in by_packed_points(k, sizes, together, i16):
+    x, ((rows, *row), _) = k.operands[0], point_sizes(k)
+    row_bytes = prod(row) * x.shape[-1] * element_bytes(i16)
+    together = rows_widened_together(k.machine, x.shape[1], rows, row_bytes)
+    for points in by_packed_points(k, together, i16):
         _panels(k, points, [Dim(f"k{i}", 1) for i in range(x.rank - 3)])
 
 
@@ -105,14 +110,6 @@ def _panels(k: Kernel, points: Points, offset: Sequence[Dim]) -> None:
         k.finish(dims, place, [bias[[ob, o]]], X + Y, [cb, *offset, g], products)
 
 
-def _only_bias(k: Kernel, ob: int, first: int, count: int) -> None:
-    """Stores the bias into the channels of a block that no panel has."""
-    y, bias = k.result, k.operands[2]
-    n, e = Dim("n", y.shape[0]), Dim("e", count)
-    window = [Dim(f"w{i}", size) for i, size in enumerate(y.shape[2:-1])]
-    k.finish([n, *window, e], [n, ob, *window, e + first], [bias[[ob, e + first]]])
-
-
 @kernel(DotMatMulOp, on=_has_products)
 def matmul(k: Kernel) -> None:
     """
@@ -121,18 +118,15 @@ def matmul(k: Kernel) -> None:
     _widen(k)
     x, weights = k.operands
     width, (*rows, _) = weights.shape[2], view_dims(x, "r")
-
-    def read(term: Index) -> Access:
-        return x[[*rows, term]]
-
     for p, (*_, column) in each_panel(k, k.call.int("columns"), width, in_nest=True):
-        multiply_groups(k, rows, read, weights, p, rows, p * width, column.size)
+        multiply_groups(k, x, rows, rows, weights, p, rows, p * width, column.size)
 
 
 def multiply_groups(
     k: Kernel,
+    x: View,
+    row: Sequence[Index],
     rows: Sequence[Dim],
-    read: Callable[[Index], Access],
     panels: View,
     p: Affine,
     place: Sequence[Index],
@@ -140,12 +134,13 @@ def multiply_groups(
     columns: int,
 ) -> None:
     """
-    Computes the products of rows, of which `read` returns a term, with panels `p` [panel, group,
-    column, term], as `columns` columns of the result from one on. The rows are at a `place` there.
+    Computes the products of rows with panels `p` [panel, group, column, term], as `columns` columns
+    of the result from one on. In loops over `rows`, a row is `row` of `x`, and at a `place` of the
+    result.
     """
     _, groups, width, terms = panels.shape
     j, g = Dim("j", width), Dim("g", groups)
-    reads = read(affine(g) * terms), panels[[p, g, j, 0]]
+    reads = x[[*row, affine(g) * terms]], panels[[p, g, j, 0]]
     products = Reduction(Combine.ADD, k.element, reads, terms=terms)
     if columns == width:
         k.finish([*rows, *p.terms, j], [*place, start + j], (), X, [g], products)
@@ -154,3 +149,9 @@ def multiply_groups(
     c, sums = Dim("c", columns), k.scratch((*(r.size for r in rows), width), k.element)
     k.map([*rows, j], sums[[*rows, j]], (), X, [g], products)
     k.finish([*rows, c], [*place, start + c], [sums[[*rows, c]]])
+
+
+def converted(reads: Sequence[Access], element: Attribute) -> list[Expr]:
+    """Returns the values of reads, converted to an element type where that is another."""
+    values = zip(arguments(len(reads)), reads, strict=True)
+    return [x if read.element == element else convert(x, element) for x, read in values]

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import element_bytes, storage_type
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
-from ....glow_dialects.scalar import Expr, convert
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
+from ....glow_dialects.scalar import Expr
 from ..registry import Kernel
 from ..schedules.blocking import panels_packed_together
-from .dot import multiply_groups
+from .dot import converted, multiply_groups
 from .row_blocks import each_panel
 
 
@@ -85,12 +85,8 @@ class _Product:
     def _panels(self, first: Affine, p: Affine, count: int, columns: int) -> None:
         """Computes `count` panels `p`, with `columns` columns each, from panel `first` on."""
         i, panels = Dim("i", self.rows.shape[-2]), self._packed(first, count, columns)
-
-        def read(term: Index) -> Access:
-            return self.rows[[*self.row_place, i, term]]
-
-        start = (first + p) * self.lanes
-        multiply_groups(self.k, [i], read, panels, p, [*self.batch, i], start, columns)
+        row, place, start = [*self.row_place, i], [*self.batch, i], (first + p) * self.lanes
+        multiply_groups(self.k, self.rows, row, [i], panels, p, place, start, columns)
 
     def _packed(self, first: Affine, count: int, columns: int) -> View:
         """
@@ -98,30 +94,19 @@ class _Product:
         `columns` columns are written.
         """
         terms, element = self.factors.terms, self.factors.rhs
-        whole, rest = divmod(self.terms, terms)
-        p, g, j = Dim("p", count), Dim("g", whole), Dim("j", columns)
+        p, j = Dim("p", count), Dim("j", columns)
         panels = self.k.scratch((count, self.groups, self.lanes, terms), element)
         source, place = self._rows_of(first * self.lanes, (count - 1) * self.lanes + columns)
         column = place[-1] + p * self.lanes + j
-
-        def pack(dims: list[Dim], group: Index, size: int) -> None:
-            rows = [affine(group) * terms + m for m in range(size)]
-            values = [self._in_panel(Expr.argument(m)) for m in range(size)]
-            zeros = [Expr.constant(0, element)] * (terms - size)
-            writes = [panels[[p, group, j, m]] for m in range(terms)]
+        groups = each_panel(self.k, self.terms, terms, in_nest=True, names=("g", "m"))
+        for group, (*loops, m) in groups:
+            rows = [group * terms + i for i in range(m.size)]
             reads = [source[[*place[:-1], row, column]] for row in rows]
-            self.k.map_all(dims, writes, reads, [*values, *zeros])
-
-        if whole:
-            pack([g, p, j], g, terms)
-        if rest:
-            pack([p, j], whole, rest)
+            values = converted(reads, element)
+            values += [Expr.constant(0, element)] * (terms - m.size)
+            writes = [panels[[p, group, j, i]] for i in range(terms)]
+            self.k.map_all([*loops, p, j], writes, reads, values)
         return panels
-
-    def _in_panel(self, value: Expr) -> Expr:
-        """Returns an element of the right matrix as panels have it."""
-        is_same = storage_type(self.matrix.element) == self.factors.rhs
-        return value if is_same else convert(value, self.factors.rhs)
 
     def _rows_of(self, start: Affine, columns: int) -> tuple[View, list[Affine]]:
         """
