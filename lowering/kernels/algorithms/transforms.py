@@ -39,23 +39,15 @@ def combination(row: Row, values: Sparse) -> Expr | None:
     terms.sort(key=lambda term: (term[0] != 1, term[0] != -1))
     total: Expr | None = None
     for coefficient, value in terms:
-        if total is None:
-            total = _scaled(coefficient, value)
-        elif coefficient == 1:
-            total = total + value
+        if coefficient == 1:
+            total = value if total is None else total + value
         elif coefficient == -1:
-            total = total - value
+            total = -value if total is None else total - value
+        elif total is None:
+            total = value * float(coefficient)
         else:
             total = multiply_add(value, float(coefficient), total)
     return total
-
-
-def _scaled(coefficient: Fraction, value: Expr) -> Expr:
-    if coefficient == 1:
-        return value
-    if coefficient == -1:
-        return -value
-    return value * float(coefficient)
 
 
 def by_row_pairs(values: np.ndarray, matrix: Matrix) -> np.ndarray:
@@ -151,24 +143,16 @@ def words_of_parts(first: Expr, second: Expr | None = None) -> list[Expr]:
     Returns the parts of two f32 numbers as words. Each word has a part of the first number in its
     low half and a part of the second in its high half. A missing second number is zero.
     """
-    words: list[Expr] = []
-    for number in range(PARTS):
-        last = number == PARTS - 1
-        a, first = _cut(first, last)
-        word = a >> _WIDTH
-        if second is not None:
-            b, second = _cut(second, last)
-            word = word | b
-        words.append(word)
-    return words
+    low = (part >> _WIDTH for part in _parts_of(first))
+    if second is None:
+        return list(low)
+    return [a | b for a, b in zip(low, _parts_of(second), strict=True)]
 
 
-def _cut(value: Expr, last: bool) -> tuple[Expr, Expr]:
-    """
-    Returns the largest part of a number, as bits, and the rest. The last part is the whole number.
-    """
-    bits = bitcast(value, WORD)
-    if last:
-        return bits, value
-    high = bits & _HIGH
-    return high, value - bitcast(high, f32)
+def _parts_of(value: Expr) -> Iterator[Expr]:
+    """Yields the parts of a number as bits, the largest first; the last one is the whole rest."""
+    for _ in range(PARTS - 1):
+        high = bitcast(value, WORD) & _HIGH
+        value = value - bitcast(high, f32)
+        yield high
+    yield bitcast(value, WORD)

@@ -36,12 +36,13 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
-from ....glow_dialects.scalar import Expr, arguments, convert, maximum
+from ....glow_dialects.scalar import Expr, arguments, maximum
 from ....semantics.cook_toom import Transforms
 from ....semantics.winograd import integer_transforms_of, transforms_of
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, choose_blocks, edges
+from .dot import converted
 from .row_blocks import each_panel
 from .tiles import Image, Part, added
 from .transforms import (
@@ -83,8 +84,6 @@ def dot_winograd_convolution(k: Kernel) -> None:
 
 
 class _Winograd:
-    in_parts = False
-    """Whether the factors of products are parts of bf16."""
     factor: Attribute = f32
     """The element type of transformed tiles."""
     input_bytes = element_bytes(f32)
@@ -111,7 +110,7 @@ class _Winograd:
         filter_bytes = elements * prod(channels) // self.group * self.input_bytes
         regions = self.image.regions([n * self.pool for n in sizes])
         tile = [axis.tile for axis in self.axes]
-        memory = tile_bytes, filter_bytes, k.machine, k.threads, self.in_parts
+        memory = tile_bytes, filter_bytes, k.machine, k.threads, has_parts(k.call)
         self.regions = [(at, choose_blocks(counts, tile, *memory)) for at, counts in regions]
         self.tiles = max(blocks.tiles for _, blocks in self.regions)
         """The tiles of the largest block."""
@@ -163,15 +162,33 @@ class _Winograd:
             number = affine(0)
             for (i, _), axis in zip(places, self.axes, strict=True):
                 number = number * len(axis.offsets) + i
-            window = _Window(self, part, lane, [offset for _, offset in places])
             place = number * c.size + c
             writes = [self.inputs[[p, place, part.tile, lane]] for p in range(self.planes)]
-            reads = window.reads(c)
-            values: Sequence[Expr] = arguments(len(reads))
-            if self.x.element != self.factor:
-                values = [convert(value, self.factor) for value in values]
-            dims = [*number.terms, c, *part.tiles, lane]
-            self.k.map_all(dims, writes, reads, window.transform(values))
+            reads = self._reads(part, [offset for _, offset in places], c, lane)
+            values = self._transformed(part, converted(reads, self.factor))
+            self.k.map_all([*number.terms, c, *part.tiles, lane], writes, reads, values)
+
+    def _reads(self, part: Part, offset: Sequence[Index], c: Index, lane: Dim) -> list[Access]:
+        """
+        Returns what tiles read of a block of channels, column by column. `offset` is the place of
+        the part of the kernel that meets it.
+        """
+        at = added(part.places([axis.tile * axis.stride for axis in self.axes]), offset)
+        return [
+            self.x[self.image.place(c, added(at, within[::-1]), lane)]
+            for within in np.ndindex(*self._seen(part)[::-1])
+        ]
+
+    def _seen(self, part: Part) -> Sequence[int]:
+        """Returns the size of what tiles read. Those at an edge read nothing beyond the input."""
+        return [axis.reach(edge.outputs) for axis, edge in zip(self.axes, part.edges, strict=True)]
+
+    def _transformed(self, part: Part, values: Sequence[Expr]) -> list[Expr]:
+        """Returns `B^T d B`, row by row. What tiles do not read is zero."""
+        d, seen = np.full(self.sides, None, object), self._seen(part)
+        d[tuple(map(slice, seen))] = np.array(values, object).reshape(seen, order="F")
+        v = transformed(by_row_pairs, [t.inputs for t in self.transforms], d)
+        return [value or Expr.constant(0.0, self.factor) for value in v.flat]
 
     def _multiply(self, tiles: int) -> None:
         """Computes `products[p, o]` in each of the planes p, as sums of products."""
@@ -239,39 +256,9 @@ class _Winograd:
         return value >> shift if shift else value
 
 
-class _Window:
-    """The part of the input that tiles of the same form read, and its transform."""
-
-    def __init__(self, k: _Winograd, part: Part, lane: Dim, offset: Sequence[Index]):
-        """`offset` is the place of the part of the kernel that meets what is read."""
-        self.k = k
-        self.lane = lane
-        self.at = added(part.places([axis.tile * axis.stride for axis in k.axes]), offset)
-        # elements that a tile at an edge would read beyond the input are zero
-        self.seen = [
-            axis.reach(edge.outputs) for axis, edge in zip(k.axes, part.edges, strict=True)
-        ]
-
-    def reads(self, block: Index) -> list[Access]:
-        """Returns a tile of one block of channels, column by column."""
-        k = self.k
-        return [
-            k.x[k.image.place(block, added(self.at, within[::-1]), self.lane)]
-            for within in np.ndindex(*self.seen[::-1])
-        ]
-
-    def transform(self, values: Sequence[Expr]) -> list[Expr]:
-        """Returns `B^T d B`, row by row."""
-        d = np.full(self.k.sides, None, object)
-        d[tuple(map(slice, self.seen))] = np.array(values, object).reshape(self.seen, order="F")
-        v = transformed(by_row_pairs, [t.inputs for t in self.k.transforms], d)
-        return [value or Expr.constant(0.0, self.k.factor) for value in v.flat]
-
-
 class _WinogradInParts(_Winograd):
     """A Winograd convolution with products of parts of bf16 instead of f32."""
 
-    in_parts = True
     input_bytes = PARTS * element_bytes(bf16)
 
     def _inputs(self) -> tuple[Sequence[int], Attribute]:
@@ -283,17 +270,18 @@ class _WinogradInParts(_Winograd):
         Computes `inputs[., pair of blocks, part, tile, lane]`; the last pair may lack a block.
         """
         lane = Dim("l", self.lanes)
-        window = _Window(self, part, lane, [0] * len(self.axes))
-        blocks = each_panel(self.k, self.x.shape[1], 2, in_nest=True, names=("c", "n"))
-        for c, (*pairs, n) in blocks:
+        start = [0] * len(self.axes)
+        each = each_panel(self.k, self.x.shape[1], 2, in_nest=True, names=("c", "n"))
+        for c, (*pairs, n) in each:
             writes = [
                 self.inputs[[i, c, number, part.tile, lane]]
                 for i in range(self.planes)
                 for number in range(PARTS)
             ]
-            reads = [read for i in range(n.size) for read in window.reads(c * 2 + i)]
+            blocks = range(n.size)
+            reads = [read for i in blocks for read in self._reads(part, start, c * 2 + i, lane)]
             values = np.array(arguments(len(reads)), object).reshape(n.size, -1)
-            v = [window.transform(list(row)) for row in values]
+            v = [self._transformed(part, list(row)) for row in values]
             found = [word for pair in zip(*v, strict=True) for word in words_of_parts(*pair)]
             self.k.map_all([*pairs, *part.tiles, lane], writes, reads, found)
 
