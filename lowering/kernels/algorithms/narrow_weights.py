@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import f32, i32
 
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.narrow_weights import WORD_BITS, PackedBlockQuantizedMatMulOp
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, affine
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, affine
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.product_costs import repays_unpacking
 from ....glow_dialects.scalar import (
@@ -26,7 +26,7 @@ from ....glow_dialects.scalar import (
 )
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import rows_of_panels, words_together
-from .row_blocks import Rows, for_rows
+from .row_blocks import Rows, each_panel, for_rows
 
 _BYTE_BITS, _HALF_BITS = 8, 16
 _LEAST = 1e-30
@@ -41,19 +41,17 @@ def matmul(k: Kernel) -> None:
     multiplies these, meet words, a few at a time.
     """
     x, words = k.operands[:2]
-    full, rest = divmod(k.call.int("columns"), words.shape[3])
+    columns, width = k.call.int("columns"), words.shape[3]
     together = rows_of_panels(k.machine, prod(x.shape[:-1]), x.shape[-1])
     for rows in for_rows(k, x.rank - 1, x, together):
         many = repays_unpacking(rows.row.size, k.call.int("input_bits"), k.machine)
         product = _unpacked_product(k, rows) if many else _word_product(k, rows)
-        if full:
-            product(Dim("p", full), 0, words.shape[3])
-        if rest:
-            product(Dim("p", 1), full, rest)
+        for panel, (*panels, j) in each_panel(k, columns, width, in_nest=True, names=("p", "j")):
+            product(panel, panels, j)
 
 
-Product = Callable[[Dim, int, int], None]
-"""Adds the product with some panels, from one on, of which it computes the first columns."""
+Product = Callable[[Affine, Sequence[Dim], Dim], None]
+"""Adds the product with a panel, or with several in loops, of which it computes columns."""
 
 
 def _factor(bits: int, place: int) -> float:
@@ -109,14 +107,9 @@ class _Steps:
     places: int
     """The number of numbers in a word."""
 
-    def word(self, u: int) -> Affine:
+    def word(self, u: Index) -> Affine:
         """Returns the number of a word of a part in its block."""
         return affine(self.c) * self.together + u
-
-    def column(self, u: int, place: int) -> Affine:
-        """Returns the number of a row of the matrix."""
-        words = self.c.size * self.together
-        return (affine(self.b) * words + self.word(u)) * self.places + place
 
 
 @dataclass(frozen=True)
@@ -134,7 +127,7 @@ class _Factors:
 def _word_product(k: Kernel, rows: Rows) -> Product:
     """Returns the way to multiply a few rows with words."""
     words = k.operands[1]
-    _, blocks, size, panel_width = words.shape
+    _, blocks, size, width = words.shape
     bits, row = k.call.int("bits"), rows.row
     wide = k.call.int("input_bits") > _HALF_BITS
     together = 1 if wide else words_together(size)
@@ -150,8 +143,7 @@ def _word_product(k: Kernel, rows: Rows) -> Product:
         dot = _quad_dot if adds_quads else _byte_pairs_dot
     factors = _divided_factors(k, rows, steps) if wide else _rounded_factors(k, rows, steps, part)
 
-    def product(p: Dim, first: int, columns: int) -> None:
-        j, panel = Dim("j", columns), affine(p) + first
+    def product(panel: Affine, panels: Sequence[Dim], j: Dim) -> None:
         reads = (
             *(words[[panel, steps.b, steps.word(u), j]] for u in range(together)),
             *(*_parameters(k, panel, steps.b, j), factors.total, *factors.scales, *factors.reads),
@@ -164,36 +156,39 @@ def _word_product(k: Kernel, rows: Rows) -> Product:
         sums = dot(given[:together], given[-len(factors.reads) :], bits)
         value = multiply_add(-convert(zero, f32), sum_of_inputs, sums) * scale
         reduction = total(Combine.ADD, f32, *reads, value=value)
-        place = [*rows.place, panel * panel_width + j]
-        k.finish([row, p, j], place, (), X, [steps.b, steps.c], reduction)
+        place = [*rows.place, panel * width + j]
+        k.finish([row, *panels, j], place, (), X, [steps.b, steps.c], reduction)
 
     return product
 
 
 def _dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr:
     """
-    Returns the sum of products with the numbers of words. A number is converted where it is in its
+    Returns the sum of products with the numbers of a word. A number is converted where it is in its
     word; its factor is divided by the power of two that this multiplies it with.
     """
-    places, value = WORD_BITS // bits, Expr.constant(0.0, f32)
-    for i, factor in enumerate(factors):
-        value = multiply_add(_number(words[i // places], bits, i % places), factor, value)
+    (word,), value = words, Expr.constant(0.0, f32)
+    for place, factor in enumerate(factors):
+        value = multiply_add(_number(word, bits, place), factor, value)
     return value
 
 
 def _divided_factors(k: Kernel, rows: Rows, steps: _Steps) -> _Factors:
-    """Returns the numbers of rows, each divided by the factor of its place in a word."""
+    """
+    Returns the numbers of rows that meet a word, each divided by the factor of its place in it.
+    """
     x, row, bits = k.operands[0], rows.row, k.call.int("bits")
     at = [row, steps.b, steps.c]
-    numbers = [(u, place) for u in range(steps.together) for place in range(steps.places)]
-    divided = k.scratch((*(d.size for d in at), len(numbers)), f32)
+    places = range(steps.places)
+    divided = k.scratch((*(d.size for d in at), len(places)), f32)
     sums = k.scratch([d.size for d in at], f32)
-    elements = [x[[*rows.place, steps.column(u, place)]] for u, place in numbers]
-    for i, (element, (_, place)) in enumerate(zip(elements, numbers, strict=True)):
-        k.map(at, divided[[*at, i]], [element], convert(X, f32) * (1 / _factor(bits, place)))
+    first = (affine(steps.b) * steps.c.size + steps.c) * len(places)
+    elements = [x[[*rows.place, first + place]] for place in places]
+    for i, element in enumerate(elements):
+        k.map(at, divided[[*at, i]], [element], convert(X, f32) * (1 / _factor(bits, i)))
     wide = [convert(a, f32) for a in arguments(len(elements))]
     k.map(at, sums[at], elements, reduce(add, wide))
-    return _Factors([divided[[*at, i]] for i in range(len(numbers))], sums[at])
+    return _Factors([divided[[*at, i]] for i in places], sums[at])
 
 
 def _pair_dot(words: Sequence[Expr], factors: Sequence[Expr], bits: int) -> Expr:
@@ -258,7 +253,7 @@ def _rounded_factors(k: Kernel, rows: Rows, steps: _Steps, width: int) -> _Facto
     at = [*per_block, steps.c]
     joined = k.scratch((*(d.size for d in at), together, places), i32)
     u, m = Dim("u", together), Dim("m", places)
-    first = (affine(steps.c) * together + u) * steps.places + m
+    first = steps.word(u) * steps.places + m
     numbers = [integers[[*per_block, first + i * places]] for i in range(parts)]
     fields = [(a & (2**width - 1)) << (i * width) for i, a in enumerate(arguments(parts))]
     value = reduce(lambda a, b: a | b, fields)
@@ -280,8 +275,7 @@ def _unpacked_product(k: Kernel, rows: Rows) -> Product:
     places = range(WORD_BITS // bits)
     unpacked = k.scratch((inner, width), f32)
 
-    def product(p: Dim, first: int, columns: int) -> None:
-        j, panel = Dim("j", columns), affine(p) + first
+    def product(panel: Affine, panels: Sequence[Dim], j: Dim) -> None:
         b, c, t = Dim("b", blocks), Dim("c", size), Dim("t", inner)
         word, scale, zero = arguments(3)
         scale, zero = convert(scale, f32), convert(zero, f32)
@@ -292,7 +286,7 @@ def _unpacked_product(k: Kernel, rows: Rows) -> Product:
         column = affine(b) * (size * len(places)) + affine(c) * len(places)
         writes = [unpacked[[column + place, j]] for place in places]
         reads = (words[[panel, b, c, j]], *_parameters(k, panel, b, j))
-        with k.repeat(p):
+        with k.repeat(*panels):
             k.map_all([b, c, j], writes, reads, values)
             products = total(Combine.ADD, f32, x[[*rows.place, t]], unpacked[[t, j]])
             k.finish([rows.row, j], [*rows.place, panel * width + j], (), X, [t], products)
