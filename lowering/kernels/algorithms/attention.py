@@ -59,19 +59,16 @@ def attention(k: Kernel) -> None:
     rows, groups = query.shape[1], key.shape[2]
     _expect_rows_of_positions(k)
     n, g, m = query.dim("n", 0), Dim("h", groups), Dim("m", query.shape[2] // groups)
-    element = compute_type(query.element)
-    members = [m] if m.size > 1 else []
+    is_packed = repays_packed_keys(rows)
+    are_rows = rows == 1 and not is_packed
+    head = _Head(k, n, g, None if are_rows else m, compute_type(query.element))
     with k.repeat(n, g):
-        if repays_packed_keys(rows):
-            packed = _Packed(_Head(k, n, g, m, element))
-            packed.pack()
-            with k.repeat(*members):
+        packed = _Packed(head) if is_packed else None
+        with k.repeat(*([m] if m.size > 1 and not are_rows else [])):
+            if packed is None:
+                _few_rows(head)
+            else:
                 packed.run()
-        elif rows == 1:
-            _few_rows(_Head(k, n, g, None, element))
-        else:
-            with k.repeat(*members):
-                _few_rows(_Head(k, n, g, m, element))
 
 
 def _expect_rows_of_positions(k: Kernel) -> None:
@@ -155,8 +152,7 @@ def _few_rows(head: _Head) -> None:
         scores, lists = powers[[row, j]], blocks.visible(at) if hides else ()
         if hides:
             k.map([row, j], scores, (), Expr.constant(least_finite(element), element))
-        for block, keys in blocks.each(lists):
-            near = Dim("j", keys, j.limit)
+        for block, near in blocks.each(lists):
             position = block * blocks.together + near
             products = total(Combine.ADD, element, head.query(i, t), head.of(1, position, t))
             mask = head.mask(i, position)
@@ -168,8 +164,7 @@ def _few_rows(head: _Head) -> None:
             k.finish([row, d], head.place(i, d), [share[[row]]], result, [j], means)
             continue
         k.fill(sums, 0)
-        for block, keys in blocks.each(lists):
-            near = Dim("j", keys)
+        for block, near in blocks.each(lists):
             position = block * blocks.together + near
             more = total(Combine.ADD, element, powers[[row, position]], head.of(2, position, d))
             k.update([row, d], sums[[row, d]], (), X + Y, [near], more)
@@ -188,28 +183,30 @@ class _Blocks:
     def keys(self) -> int:
         return self.head.k.operands[1].shape[1]
 
-    def _parts(self) -> Iterator[tuple[int, Dim, int]]:
+    def _parts(self) -> Iterator[tuple[int, Dim, Dim]]:
         """
-        Yields the number of the first of some blocks, their loop variable, and the keys of each.
+        Yields the number of the first of some blocks, and loop variables over them and over the
+        keys of each.
         """
         blocks, rest = divmod(self.keys, self.together)
-        yield 0, Dim("c", blocks), self.together
+        limit = self.head.k.operands[1].limit(1)
+        yield 0, Dim("c", blocks), Dim("j", self.together, limit)
         if rest:
-            yield blocks, Dim("c", 1), rest
+            yield blocks, Dim("c", 1), Dim("j", rest, limit)
 
-    def each(self, lists: Sequence[NumberList] = ()) -> Iterator[tuple[Affine, int]]:
+    def each(self, lists: Sequence[NumberList] = ()) -> Iterator[tuple[Affine, Dim]]:
         """
-        Yields the number of a block and its keys, in a loop over all blocks, or over those that
-        `visible` lists.
+        Yields the number of a block and the loop over its keys, in a loop over all blocks, or over
+        those that `visible` lists.
         """
         k = self.head.k
-        for part, (first, block, keys) in enumerate(self._parts()):
+        for part, (first, block, j) in enumerate(self._parts()):
             if lists:
                 with k.repeat_listed(lists[part], 1) as (at,):
-                    yield affine(at) + first, keys
+                    yield affine(at) + first, j
             else:
                 with k.repeat(block):
-                    yield affine(block) + first, keys
+                    yield affine(block) + first, j
 
     def visible(self, rows: Rows) -> Sequence[NumberList]:
         """
@@ -221,8 +218,8 @@ class _Blocks:
         count = -(-self.keys // self.together)
         masks, visible = k.scratch((row.size, count), element), k.scratch((count,), element)
         best = k.scratch((row.size,), element)[[row]]
-        for first, block, keys in self._parts():
-            at, j = affine(block) + first, Dim("j", keys)
+        for first, block, j in self._parts():
+            at = affine(block) + first
             (mask,) = head.mask(rows.place[0], at * self.together + j)
             largest = total(Combine.MAXIMUM, element, mask)
             k.map([row, block], masks[[row, at]], (), X, [j], largest)
@@ -240,14 +237,15 @@ class _Blocks:
 
 
 class _Packed:
-    """A head whose keys and values are packed into panels, each of which vectors read in order."""
+    """
+    A head whose keys and values are copied first to panels, each of which vectors read in order.
+    """
 
     def __init__(self, head: _Head):
         k, element = head.k, head.element
         self.head, self.k = head, k
         rows, inner = k.operands[0].shape[1::2]
         self.keys, self.columns = k.operands[2].shape[1::2]
-        self.t = Dim("t", inner)
         lanes = k.lanes(element)
         self.key_width = balanced_panel(k.machine, lanes, self.keys)
         self.width = balanced_panel(k.machine, lanes, self.columns)
@@ -262,22 +260,19 @@ class _Packed:
                 k.machine, self.keys, row_bytes, self.key_width, self.is_masked
             )
         self.blocks = _Blocks(head, together)
+        self.t = Dim("t", inner)
         self.key_panels = self._panels(self.keys, self.key_width, inner)
         self.value_panels = self._panels(self.columns, self.width, self.keys)
         self.query = k.scratch((count, inner), element)
         self.powers = k.scratch((count, together), element)
         self.sums = k.scratch((count, self.columns), element)
         self.peak, self.former, self.share = (k.scratch((count,), element) for _ in range(3))
-
-    def run(self) -> None:
-        """Computes the rows of a head."""
-        for rows in in_blocks(self.k, self.head.rows, self.query.shape[0]):
-            self._add_rows(rows)
+        self._pack()
 
     def _panels(self, columns: int, width: int, inner: int) -> View:
         return self.k.scratch((-(-columns // width), inner, width), self.head.element)
 
-    def pack(self) -> None:
+    def _pack(self) -> None:
         """Copies the keys and values of a group of heads to panels."""
         k, t, of, j = self.k, self.t, self.head.of, Dim("j", self.keys, self.limit)
         for p, (lane,) in each_panel(k, self.keys, self.key_width, self.limit, opens=True):
@@ -286,6 +281,11 @@ class _Packed:
         for p, (lane,) in each_panel(k, self.columns, self.width):
             column = p * self.width + lane
             k.copy([j, lane], self.value_panels[[p, j, lane]], of(2, j, column))
+
+    def run(self) -> None:
+        """Computes the rows of a head."""
+        for rows in in_blocks(self.k, self.head.rows, self.query.shape[0]):
+            self._add_rows(rows)
 
     def _add_rows(self, rows: Rows) -> None:
         """Computes some rows of the result."""
@@ -300,8 +300,8 @@ class _Packed:
         k.fill(self.share, 0)
         k.fill(self.sums, 0)
         lists = self.blocks.visible(rows) if self.is_masked else ()
-        for block, keys in self.blocks.each(lists):
-            self._add_block(rows, block, keys)
+        for block, j in self.blocks.each(lists):
+            self._add_block(rows, block, j)
         quotient = [self.sums[[row, d]], self.share[[row]]]
         k.finish([row, d], self.head.place(i, d), quotient, _kept(k, X / Y, Y > 0))
 
@@ -316,12 +316,12 @@ class _Packed:
             result, means = _kept(k, X * Y, Y < inf), self._means(row, j, p, lane, j)
             k.finish([row, lane], place, [share], result, [j], means)
 
-    def _add_block(self, rows: Rows, block: Affine, keys: int) -> None:
+    def _add_block(self, rows: Rows, block: Affine, j: Dim) -> None:
         """Adds what a block of keys gives, and scales what was summed to the largest score."""
-        k, row, j = self.k, rows.row, Dim("j", keys)
+        k, row = self.k, rows.row
         scores, peak, former = self.powers[[row, j]], self.peak[[row]], self.former[[row]]
         element, share = self.head.element, self.share[[row]]
-        self._scores(rows, block, keys)
+        self._scores(rows, block, j.size)
         largest = total(Combine.LARGEST_NUMBER, element, scores)
         k.map([row], peak, [former], maximum(X, Y), [j], largest)
         k.update([row, j], scores, [peak], _POWER)
