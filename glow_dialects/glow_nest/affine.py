@@ -247,18 +247,18 @@ class View:
         """Returns a loop variable that runs over a dimension."""
         return Dim(name, self.shape[dimension], self.limit(dimension))
 
-    def without(self, dimension: int) -> View:
-        """Returns the elements whose index of a dimension is 0."""
+    def along(self, dimensions: Sequence[int]) -> View:
+        """Returns the elements along some dimensions, in their order; other indices are 0."""
 
-        def others(of: tuple[_T, ...]) -> tuple[_T, ...]:
-            return of[:dimension] + of[dimension + 1 :]
+        def chosen(of: tuple[_T, ...]) -> tuple[_T, ...]:
+            return tuple(of[d] for d in dimensions) if of else ()
 
         return replace(
             self,
-            shape=others(self.shape),
-            strides=others(self.strides),
-            limits=others(self.limits),
-            periods=others(self.periods),
+            shape=chosen(self.shape),
+            strides=chosen(self.strides),
+            limits=chosen(self.limits),
+            periods=chosen(self.periods),
         )
 
     @staticmethod

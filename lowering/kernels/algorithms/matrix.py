@@ -56,9 +56,9 @@ def matmul(k: Kernel) -> None:
     lhs, rhs = k.operands
     batch = view_dims(lhs, "b")[:-2]
     if k.call.get("transpose_lhs"):
-        lhs = swapped(lhs)
+        lhs = _swapped(lhs)
     if k.call.get("transpose_rhs"):
-        rhs = swapped(rhs)
+        rhs = _swapped(rhs)
     rows, terms, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
     has_limits = any(v.limits for v in (lhs, rhs, *k.elementwise_views))
     factors, is_rounded = _grouped(k, lhs, rhs), k.call.operator is RoundedMatMulOp
@@ -208,11 +208,6 @@ def _panel(
         k.finish(finished, [*few.place, start + j], [sums[finished]])
 
 
-def swapped(view: View) -> View:
+def _swapped(view: View) -> View:
     """Returns the same matrices with rows and columns exchanged."""
-    order = (*range(view.rank - 2), view.rank - 1, view.rank - 2)
-    shape = tuple(view.shape[d] for d in order)
-    strides = tuple(view.strides[d] for d in order)
-    limits = tuple(view.limits[d] for d in order) if view.limits else ()
-    periods = tuple(view.period(d) for d in order)
-    return View(view.buffer, shape, strides, view.offset, limits, periods)
+    return view.along([*range(view.rank - 2), -1, -2])

@@ -44,7 +44,7 @@ def for_rows(
     """
     views = [x, *k.elementwise_views]
     if along is not None:
-        views = [view.without(along) for view in views]
+        views = [v.along([d for d in range(v.rank) if d != along]) for v in views]
     shape = views[0].shape[:leading]
     if not leading:
         yield Rows((), 0, Dim("i", 1), of_vector=True)
