@@ -91,7 +91,7 @@ def test_a_call_with_symbols_is_one_of_a_specialization():
 def test_elements_of_sequences_are_inputs(rng: np.random.Generator):
     model = compiled(SEQUENCE)
     parts = [rng.standard_normal(3, np.float32) for _ in range(2)]
-    ((_, inputs),) = model.program_calls([parts])
+    ((_, inputs),) = model.program_calls(model.arrays({"x": parts}))
     np.testing.assert_array_equal(inputs, parts)
     profile = model.profile(parts, repeat=2)
     assert len(profile.instructions) == 2
