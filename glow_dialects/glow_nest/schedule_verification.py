@@ -304,8 +304,7 @@ def counted_loop(nest: Nest, schedule: Reducing) -> Dim | None:
     inner = schedule.reduced[-1] if schedule.reduced else None
     if inner is None or inner in schedule.unrolled or inner.limit is not None:
         return None
-    is_ranged = nest.range is not None and inner is nest.range.dim
-    return None if is_ranged else inner
+    return None if nest.range is not None and inner is nest.range.dim else inner
 
 
 def _verify_ranged(dim: Dim, schedule: Reducing) -> None:

@@ -136,7 +136,7 @@ def _normalize(
         *_, scale, bias = arguments(5)
         value = multiply_add((X - Y) * Z, scale, bias)
     else:
-        squares = total(Combine.ADD, element, x, k.operands[0][at])
+        squares = total(Combine.ADD, element, x, x)
         value = X * Y * Z
     inverse_root = 1.0 / sqrt(X * share + k.call.float("epsilon"))
     k.map(rows, factor, (), inverse_root, columns, squares)

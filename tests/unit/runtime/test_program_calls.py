@@ -118,10 +118,12 @@ def test_the_profile_is_that_of_all_programs(threads: int, rng: np.random.Genera
     assert profile.computing + profile.waiting <= profile.seconds
 
 
-def test_glow_run_shows_all_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_glow_run_shows_all_programs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rng: np.random.Generator
+):
     trace, stages = tmp_path / "run.json", tmp_path / "stages"
     array = tmp_path / "x.npy"
-    np.save(array, rows(np.random.default_rng(3), 3))
+    np.save(array, rows(rng, 3))
     arguments = ["--input", str(array), f"--dump-stages={stages}", f"--profile={trace}"]
     assert glow_run([file_of(CUT, tmp_path), *arguments, "--compare", "onnxruntime"]) == 0
     printed = capsys.readouterr().out
@@ -145,7 +147,7 @@ def test_glow_run_and_sequences(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_glow_tune_searches_kernels_of_all_programs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rng: np.random.Generator
 ):
     model = file_of(CUT, tmp_path)
     assert glow_tune([model, "--seconds", "1", "-o", str(tmp_path / "found")]) == 0
@@ -153,7 +155,7 @@ def test_glow_tune_searches_kernels_of_all_programs(
     found = re.findall(
         r"all of these *│ *(\d+)|without alternatives: (\d+)|before (\d+) kernel", printed
     )
-    each = compiled(CUT).profile(rows(np.random.default_rng(0), 3)).instructions
+    each = compiled(CUT).profile(rows(rng, 3)).instructions
     assert sum(int("".join(number)) for number in found) == len(each)
 
 
