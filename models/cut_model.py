@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from ..interface.signature import Signature, TensorInfo
 from .compiled_model import CompiledModel
-from .several_programs import ProgramsInTurn, Run
+from .several_programs import ProgramsInTurn, Run, Turns
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-class _Parts:
+class _Parts(Turns):
     """The programs of both parts as one."""
 
     def __init__(self, first: CompiledModel, rest: CompiledModel, outputs: Sequence[str]):
@@ -24,9 +24,6 @@ class _Parts:
         self._found = [info.name for info in first.get_outputs()]
         self._needed = [info.name for info in rest.get_inputs()]
         self._results = [info.name for info in rest.get_outputs()]
-
-    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return self.run_with(CompiledModel.answer, inputs)
 
     def run_with(self, run: Run, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         values = dict(zip(self._inputs, inputs, strict=True))

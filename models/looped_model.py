@@ -12,7 +12,7 @@ from ..interface.backend import Backend
 from ..interface.signature import Signature
 from .compiled_model import CompiledModel
 from .programs_by_form import ProgramsByForm
-from .several_programs import ProgramsInTurn, Run
+from .several_programs import ProgramsInTurn, Run, Turns
 
 STEP_PROGRAMS = 256
 """
@@ -78,7 +78,7 @@ class Loop(Protocol):
         ...
 
 
-class _Programs:
+class _Programs(Turns):
     """The programs of the steps and of what follows the loop as one."""
 
     def __init__(
@@ -97,9 +97,6 @@ class _Programs:
         self.rests: ProgramsByForm[np.ndarray] = ProgramsByForm(
             lambda given, known: compile(loop.rest(given), known), limit
         )
-
-    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return self.run_with(CompiledModel.answer, inputs)
 
     def run_with(self, run: Run, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         values = {**self._loop.known, **dict(zip(self._inputs, inputs, strict=True))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeAlias
 
 from ..errors import GlowError
 from ..interface.backend import Backend
@@ -53,6 +53,8 @@ class SeveralPrograms(CompiledModel, abc.ABC):
         from ..interface.time_profile import joined
 
         calls = self.program_calls(self.arrays(self._signature.bind(args, kwargs)))
+        if not calls:
+            raise GlowError("no program runs for these inputs, so there is nothing to measure")
         return joined([model.profile(*inputs, repeat=repeat) for model, inputs in calls])
 
     @abc.abstractmethod
@@ -78,12 +80,15 @@ class SeveralPrograms(CompiledModel, abc.ABC):
         return self._only("dump_stages(...)").dump_stages(directory)
 
 
-class TurnsProgram(Program, Protocol):
+class Turns(abc.ABC):
     """Programs that run one after the other as one."""
 
+    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return self.run_with(CompiledModel.answer, inputs)
+
+    @abc.abstractmethod
     def run_with(self, run: Run, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Returns the results of a call in which `run` runs each program."""
-        ...
 
 
 class ProgramsInTurn(SeveralPrograms):
@@ -95,7 +100,7 @@ class ProgramsInTurn(SeveralPrograms):
     def __init__(
         self,
         backend: Backend,
-        program: TurnsProgram,
+        program: Turns,
         signature: Signature,
         sizes: Mapping[str, int],
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -179,11 +180,13 @@ def _random_feed(model: CompiledModel) -> dict[str, np.ndarray]:
 def _jobs(args: argparse.Namespace, target: Target) -> list[Job]:
     """Returns the kernels of the network, those first that take most time in a run."""
     model = _compiled(args, NONE, timed=True)
+    calls = model.program_calls(model.arrays(_random_feed(model)))
     found: list[Job] = []
-    for program, inputs in model.program_calls(model.arrays(_random_feed(model))):
+    counts = Counter(program for program, _ in calls)
+    for program, inputs in dict(calls).items():
         profile = program.profile(*inputs, repeat=_PROFILED_RUNS)
         times = [each.seconds for each in profile.instructions]
-        found += jobs_of(program.stages["nests"], target.describe(), times)
+        found += jobs_of(program.stages["nests"], target.describe(), times) * counts[program]
     return joined(found)
 
 

@@ -71,18 +71,16 @@ def registers_of(nest: Nest, schedule: Schedule) -> int:
     """
     if not isinstance(schedule, Reducing) or nest.reduction is None:
         return 0
-    tile, sums = dict(_tile(nest, schedule)), sums_of(nest, schedule)
-    vectors = min(
-        (
-            vectors_kept(prod(n for d, n in tile.items() if a.stride(d) != 0), prod(tile.values()))
-            for a in nest.reduction.reads
-            if schedule.vector is not None and a.stride(schedule.vector) != 0
-        ),
-        default=0,
-    )
+    tile, vector = dict(_tile(nest, schedule)), schedule.vector
+    sums = accumulators(nest, tile, vector)
     if sums == 1 or not isinstance(schedule, Reduce | RegisterTile):
         return sums
-    return sums + vectors + 1
+    vectors = [
+        vectors_kept(prod(n for d, n in tile.items() if a.stride(d) != 0), prod(tile.values()))
+        for a in nest.reduction.reads
+        if vector is not None and a.stride(vector) != 0
+    ]
+    return sums + min(vectors, default=0) + 1
 
 
 def sums_of(nest: Nest, schedule: Reducing) -> int:

@@ -11,7 +11,7 @@ import glow
 import numpy as np
 import onnx
 import pytest
-from glow.errors import InputError
+from glow.errors import GlowError, InputError
 from glow.lowering.target import find_target
 from glow.tools.glow_run import main as glow_run
 from glow.tools.glow_tune import main as glow_tune
@@ -79,6 +79,13 @@ def test_each_step_of_a_loop_is_a_call(steps: int, rng: np.random.Generator):
     calls = model.program_calls([x, np.array(steps)])
     assert len(calls) == steps + 1
     assert len({id(made) for made, _ in calls}) == steps + 1
+
+
+def test_a_call_without_programs_has_no_profile():
+    model = compiled(LOOP.replace("y = Softmax<axis=0>(rows)", "").replace("rows =", "y ="))
+    with pytest.raises(GlowError, match="no program runs for these inputs"):
+        model.profile(np.ones((2, 3), np.float32), np.array(0))
+    assert len(model.profile(np.ones((2, 3), np.float32), np.array(2), repeat=1).runs) == 1
 
 
 def test_a_call_with_symbols_is_one_of_a_specialization():
