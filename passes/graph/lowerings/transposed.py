@@ -9,7 +9,8 @@ the input apart would do, and the results of the phases interleave. There are tw
 - one convolution for each phase (of all dimensions together), joined by concatenations along
   dimensions of their own: their producers write every `stride`-th element of the result in place;
 - one convolution whose output channels are those of all phases, and a transposition. For filters
-  with fewer output channels than vectors have lanes, and where phases are many.
+  with fewer output channels than vectors have lanes, for filters that only the run knows, which one
+  product reads as one matrix, and where phases are many.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from math import gcd, prod
 
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.glow.constant import ConstantOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp, TransposeOp
 from ....glow_dialects.glow.transposed import TransposedConvolutionOp
@@ -113,8 +115,9 @@ def _is_joint(node: TransposedConvolutionOp, dims: Sequence[Dimension]) -> bool:
         return False
     per_group = shape_of(node.filter.type)[1]
     no_zeros = all(d.kernel % d.stride == 0 for d in dims)
-    is_narrow = no_zeros and node.group.value.data == 1 and per_group % LANES != 0
-    return is_narrow or phases > MOST_PHASES
+    is_narrow = node.group.value.data == 1 and per_group % LANES != 0
+    is_constant = isinstance(node.filter.owner, ConstantOp)
+    return (no_zeros and (is_narrow or not is_constant)) or phases > MOST_PHASES
 
 
 # one convolution for each phase

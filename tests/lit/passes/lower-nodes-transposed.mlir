@@ -77,3 +77,18 @@ func.func @gaps(%x: tensor<1x1x3xf32>) -> tensor<1x1x6xf32> {
 // CHECK-NEXT:  %y_4 = glow.concat %y_2, %y_3 axis 3 : (tensor<1x1x3x1xf32>, tensor<1x1x3x1xf32>) -> tensor<1x1x3x2xf32>
 // CHECK-NEXT:  %y_5 = glow.reshape %y_4 : (tensor<1x1x3x2xf32>) -> tensor<1x1x6xf32>
 // CHECK-NEXT:  func.return %y_5 : tensor<1x1x6xf32>
+
+// -----
+
+// A filter that only the run knows: both phases at once, also in groups.
+func.func @run_time(%x: tensor<1x2x5xf32>, %w: tensor<2x1x2xf32>, %b: tensor<2xf32>) -> tensor<1x2x10xf32> {
+  %y = glow.transposed_convolution %x, %w, %b strides [2] group 2 : (tensor<1x2x5xf32>, tensor<2x1x2xf32>, tensor<2xf32>) -> tensor<1x2x10xf32>
+  func.return %y : tensor<1x2x10xf32>
+}
+
+// CHECK-LABEL: @run_time(
+// CHECK:       %y_7 = glow.convolution %x, %y_3, %y_6 group 2 : (tensor<1x2x5xf32>, tensor<4x1x1xf32>, tensor<4xf32>) -> tensor<1x4x5xf32>
+// CHECK-NEXT:  %y_8 = glow.reshape %y_7 : (tensor<1x4x5xf32>) -> tensor<1x2x2x1x5xf32>
+// CHECK-NEXT:  %y_9 = glow.transpose %y_8 permutation [0, 1, 3, 4, 2] : (tensor<1x2x2x1x5xf32>) -> tensor<1x2x1x5x2xf32>
+// CHECK-NEXT:  %y_10 = glow.reshape %y_9 : (tensor<1x2x1x5x2xf32>) -> tensor<1x2x10xf32>
+// CHECK-NEXT:  func.return %y_10 : tensor<1x2x10xf32>

@@ -95,14 +95,24 @@ def test_it_is_the_transpose_of_a_convolution(rng: Rng):
     np.testing.assert_allclose(np.sum(x * found), total, rtol=1e-4, atol=1e-4)
 
 
-def module_of(arrays: list[np.ndarray], g: dict[str, Any], group: int, out: tuple[int, ...]):
+def module_of(
+    arrays: list[np.ndarray],
+    g: dict[str, Any],
+    group: int,
+    out: tuple[int, ...],
+    given: tuple[str, ...] = ("x", "w", "b"),
+):
+    """Returns a graph whose inputs are the operands that are `given`; others are ones."""
     types = ["tensor<" + "x".join(map(str, a.shape)) + "xf32>" for a in arrays]
     result = "tensor<" + "x".join(map(str, out)) + "xf32>"
     lists = " ".join(f"{k} {list(v)}" for k, v in attributes(g).items())
     names = ["x", "w", "b"]
-    arguments = ", ".join(f'%{n}: {t} {{glow.name = "{n}"}}' for n, t in zip(names, types))
+    each = list(zip(names, types, strict=True))
+    arguments = ", ".join(f'%{n}: {t} {{glow.name = "{n}"}}' for n, t in each if n in given)
+    ones = [f"%{n} = glow.constant dense<1.0> : {t}" for n, t in each if n not in given]
     return parse(f"""
     func.func @main({arguments}) -> ({result} {{glow.name = "y"}}) {{
+      {" ".join(ones)}
       %y = glow.transposed_convolution %x, %w, %b {lists} group {group}
          : ({", ".join(types)}) -> {result}
       func.return %y : {result}
@@ -123,24 +133,26 @@ def test_the_convolutions_that_it_becomes_compute_the_same(rng: Rng, rank: int, 
 
 
 @pytest.mark.parametrize(
-    ("kernel", "stride", "outputs", "convolutions"),
+    ("kernel", "stride", "outputs", "given", "convolutions"),
     [
-        (3, 1, 16, 1),  # the ordinary convolution by the filter backwards
-        (3, 2, 16, 4),  # one for each phase
-        (2, 2, 16, 4),
-        (4, 2, 3, 1),  # too few output channels for vectors: all phases together
-        (10, 5, 16, 1),  # too many phases
-        (1, 2, 16, 1),  # three of four phases are the bias
+        (3, 1, 16, "x", 1),  # the ordinary convolution by the filter backwards
+        (3, 2, 16, "x", 4),  # one for each phase
+        (2, 2, 16, "x", 4),
+        (2, 2, 16, "xw", 1),  # one product by a filter that only the run knows
+        (3, 2, 16, "xw", 4),  # phases of it that differ in size
+        (4, 2, 3, "x", 1),  # too few output channels for vectors: all phases together
+        (10, 5, 16, "x", 1),  # too many phases
+        (1, 2, 16, "x", 1),  # three of four phases are the bias
     ],
 )
 def test_how_many_convolutions_it_becomes(
-    kernel: int, stride: int, outputs: int, convolutions: int
+    kernel: int, stride: int, outputs: int, given: str, convolutions: int
 ):
     g: dict[str, Any] = dict(strides=[stride] * 2, dilations=[1] * 2, pads=[0] * 4)
     g["output_padding"] = [0, 0]
     arrays = [np.ones((1, 2, 3, 4)), np.ones((2, outputs, kernel, kernel)), np.ones(outputs)]
     out = [(s - 1) * stride + kernel for s in (3, 4)]
-    module = run(LOWER, module_of(arrays, g, 1, (1, outputs, *out)))
+    module = run(LOWER, module_of(arrays, g, 1, (1, outputs, *out), tuple(given)))
     assert count(module)["glow.convolution"] == convolutions
 
 
@@ -190,6 +202,32 @@ def test_compiled_networks_agree_with_onnxruntime(
         None, {"x": x}
     )
     (found,) = glow.compile(model)(x)
+    close(found, np.asarray(want))
+
+
+@pytest.mark.parametrize(
+    ("channels", "kernel", "given"),
+    [
+        ((20, 32), 4, {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+        ((17, 16), 2, {"strides": [2, 2]}),
+        ((19, 16), 6, {"strides": [3, 2], "auto_pad": "SAME_LOWER"}),
+        ((30, 16), 2, {"strides": [2, 2], "group": 2}),
+        ((31, 1), 4, {"strides": [2, 4], "group": 31}),
+        ((16, 16), 3, {"strides": [2, 2]}),
+    ],
+)
+def test_filters_that_only_the_run_knows(
+    rng: Rng, channels: tuple[int, int], kernel: int, given: dict[str, Any]
+):
+    w = rng.standard_normal((*channels, kernel, kernel)).astype(np.float32)
+    model = onnx_model({"w": w}, [2, channels[0], 5, 7], None, **given)
+    del model.graph.initializer[:]
+    model.graph.input.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, w.shape))
+    x = rng.standard_normal((2, channels[0], 5, 7)).astype(np.float32)
+    data = model.SerializeToString()
+    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    (want,) = session.run(None, {"x": x, "w": w})
+    (found,) = glow.compile(data)(x, w)
     close(found, np.asarray(want))
 
 
