@@ -1,6 +1,7 @@
 """
 Chooses the algorithm of each convolution: of blocked tensors by definition or Winograd's, of others
-by definition or a product of matrices (`patch_products.py`).
+by definition, Winograd's with a filter that is transformed at run time (`run_time_filters.py`), or
+a product of matrices (`patch_products.py`).
 
 Winograd convolution (`glow_cpu.winograd_convolution`) applies to filters that have more elements
 than the stride along some dimension, and cuts larger ones into parts. It takes fewer
@@ -58,6 +59,7 @@ from ..levels import GRAPH
 from .convolution_times import Layer, Winograd, best_way, bytes_cost
 from .patch_products import has_patches, patch_product, repays_patches
 from .rewriting import Build, erase_if_dead, replace_node, tensor_nodes
+from .run_time_filters import best_tile_at_run_time, winograd_at_run_time
 
 DIRECT, WINOGRAD, PRODUCT, AUTO = "direct", "winograd", "product", "auto"
 ALGORITHMS = (AUTO, DIRECT, WINOGRAD, PRODUCT)
@@ -250,8 +252,19 @@ class ChooseConvolutionsPass(ModulePass):
                 rewrite_bytes(node, tile)
 
     def _choose_plain(self, node: ConvolutionOp, machine: MachineDescription) -> None:
-        if not has_patches(node) or self.algorithm not in (AUTO, PRODUCT):
+        build, tile, is_product = Build(), None, self._is_product(node, machine)
+        # products that are rounded to bf16 are faster than tiles in f32
+        if self.algorithm in (AUTO, WINOGRAD) and not (self.rounded and is_product):
+            tile = best_tile_at_run_time(node, machine, self.algorithm == WINOGRAD)
+        if tile is not None:
+            y = winograd_at_run_time(node, build, tile, machine.channel_block)
+        elif is_product:
+            y = patch_product(node, build)
+        else:
             return
-        if self.algorithm == PRODUCT or repays_patches(node, machine, self.rounded):
-            build = Build()
-            replace_node(node, build.ops, patch_product(node, build))
+        replace_node(node, build.ops, y)
+
+    def _is_product(self, node: ConvolutionOp, machine: MachineDescription) -> bool:
+        if not has_patches(node) or self.algorithm not in (AUTO, PRODUCT):
+            return False
+        return self.algorithm == PRODUCT or repays_patches(node, machine, self.rounded)

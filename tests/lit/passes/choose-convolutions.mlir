@@ -275,10 +275,11 @@ func.func @patches(%x: tensor<9x128x9x9xf32>, %w: tensor<128x128x3x3xf32>, %b: t
   func.return %y : tensor<128x128x7x7xf32>
 }
 
+// BYTES-LABEL: @patches(
 // DIRECT-LABEL: @patches(
 // DIRECT:       glow.convolution
 // CHECK-LABEL:  @patches(
-// CHECK:        glow.convolution
+// CHECK:        glow_cpu.winograd_convolution
 // PRODUCT-LABEL: @patches(
 // PRODUCT:       [[P:%\S+]] = glow.generic %x formula "y[c, k0, k1, n, w0, w1] = x[c, n, w0 + k0, w1 + k1 | outside: 0] for k0 < 3, k1 < 3, w0 < 7, w1 < 7"
 // PRODUCT-NEXT:  [[R:%\S+]] = glow.reshape %v : {{.*}} -> tensor<128x81xf32>
@@ -319,7 +320,67 @@ func.func @rounded(%x: tensor<16x32x6x6xf32>, %w: tensor<32x32x3x3xf32>, %v: ten
 
 // ROUNDED-LABEL: @rounded(
 // ROUNDED-NEXT:  %few = glow.convolution
-// ROUNDED-NEXT:  %wide = glow.convolution
+// ROUNDED:       %wide{{.*}} = glow_cpu.winograd_convolution
+// ROUNDED:       glow.generic %x
 // ROUNDED:       glow.matmul
 // AUTO-LABEL: @rounded(
-// AUTO-COUNT-3: glow.convolution
+// AUTO-NEXT:  %few = glow.convolution
+// AUTO:       %wide{{.*}} = glow_cpu.winograd_convolution
+// AUTO:       %y = glow.convolution
+
+// -----
+
+// A product transforms a filter that is not constant: its columns are pairs of channels, with zeros up to whole blocks.
+func.func @run_time_filter(%x: tensor<2x30x28x28xf32>, %w: tensor<32x30x3x3xf32>, %b: tensor<32xf32>) -> tensor<2x32x28x28xf32> {
+  %y = glow.convolution %x, %w, %b pads [1, 1, 1, 1] : (tensor<2x30x28x28xf32>, tensor<32x30x3x3xf32>, tensor<32xf32>) -> tensor<2x32x28x28xf32>
+  func.return %y : tensor<2x32x28x28xf32>
+}
+
+// AUTO-LABEL: @run_time_filter(
+// AUTO-NEXT:  %y = glow_cpu.pack_channels %x block 16 : (tensor<2x30x28x28xf32>) -> tensor<2x2x28x28x16xf32>
+// AUTO-NEXT:  %y_1 = glow.pad %y low [0, 0, 1, 1, 0] high [0, 0, 1, 1, 0] value 0.0 : {{.*}} -> tensor<2x2x30x30x16xf32>
+// AUTO-NEXT:  %y_2 = glow.pad %w high [0, 2, 0, 0] value 0.0 : {{.*}} -> tensor<32x32x3x3xf32>
+// AUTO-NEXT:  %y_3 = glow.reshape %y_2 : {{.*}} -> tensor<2x16x32x9xf32>
+// AUTO-NEXT:  %y_4 = glow.transpose %y_3 permutation [3, 0, 2, 1] : {{.*}} -> tensor<9x2x32x16xf32>
+// AUTO-NEXT:  %y_5 = glow.reshape %y_4 : {{.*}} -> tensor<9x1024xf32>
+// AUTO-NEXT:  %y_6 = glow.constant {{.*}} : tensor<36x9xf32>
+// AUTO-NEXT:  %y_7 = glow.matmul %y_6, %y_5 : {{.*}} -> tensor<36x1024xf32>
+// AUTO-NEXT:  %y_8 = glow.reshape %y_7 : {{.*}} -> tensor<36x2x32x16xf32>
+// AUTO-NEXT:  %y_9 = glow.reshape %b : {{.*}} -> tensor<2x16xf32>
+// AUTO-NEXT:  %y_10 = glow_cpu.winograd_convolution %y_1, %y_8, %y_9 tile 4 : {{.*}} -> tensor<2x2x28x28x16xf32>
+// AUTO-NEXT:  %y_11 = glow_cpu.unpack_channels %y_10 channels 32 : {{.*}} -> tensor<2x32x28x28xf32>
+// AUTO-NEXT:  func.return %y_11
+// DIRECT-LABEL: @run_time_filter(
+// DIRECT-NEXT:  glow.convolution
+// PRODUCT-LABEL: @run_time_filter(
+// PRODUCT-NOT:   winograd
+
+// -----
+
+// The parts of a larger filter are further channels, one part after the other. Groups have whole blocks.
+func.func @parts_at_run_time(%x: tensor<1x32x28x28xf32>, %w: tensor<32x16x5x5xf32>, %b: tensor<32xf32>) -> tensor<1x32x24x24xf32> {
+  %y = glow.convolution %x, %w, %b group 2 : (tensor<1x32x28x28xf32>, tensor<32x16x5x5xf32>, tensor<32xf32>) -> tensor<1x32x24x24xf32>
+  func.return %y : tensor<1x32x24x24xf32>
+}
+
+// CHECK-LABEL: @parts_at_run_time(
+// CHECK:       %y_5 = glow.matmul {{.*}} : (tensor<144x25xf32>, tensor<25x512xf32>) -> tensor<144x512xf32>
+// CHECK-NEXT:  %y_6 = glow.reshape %y_5 : {{.*}} -> tensor<36x4x2x16x16xf32>
+// CHECK-NEXT:  %y_7 = glow.transpose %y_6 permutation [0, 2, 1, 3, 4] : {{.*}} -> tensor<36x2x4x16x16xf32>
+// CHECK-NEXT:  %y_8 = glow.reshape %y_7 : {{.*}} -> tensor<36x2x64x16xf32>
+// CHECK:       glow_cpu.winograd_convolution {{.*}} tile 4 group 2 kernel [5, 5]
+
+// -----
+
+// The transform of a filter that meets few pixels takes longer than it saves; groups of few channels have no whole blocks.
+func.func @not_at_run_time(%x: tensor<1x64x4x4xf32>, %w: tensor<64x64x3x3xf32>, %v: tensor<64x8x3x3xf32>, %b: tensor<64xf32>) -> (tensor<1x64x4x4xf32>, tensor<1x64x4x4xf32>) {
+  %y = glow.convolution %x, %w, %b pads [1, 1, 1, 1] : (tensor<1x64x4x4xf32>, tensor<64x64x3x3xf32>, tensor<64xf32>) -> tensor<1x64x4x4xf32>
+  %z = glow.convolution %x, %v, %b pads [1, 1, 1, 1] group 8 : (tensor<1x64x4x4xf32>, tensor<64x8x3x3xf32>, tensor<64xf32>) -> tensor<1x64x4x4xf32>
+  func.return %y, %z : tensor<1x64x4x4xf32>, tensor<1x64x4x4xf32>
+}
+
+// AUTO-LABEL: @not_at_run_time(
+// AUTO-NOT:    winograd
+// CHECK-LABEL: @not_at_run_time(
+// CHECK:       glow_cpu.winograd_convolution
+// CHECK:       glow.convolution {{.*}} group 8
