@@ -6,6 +6,7 @@ As in `costs.py`, nothing imports xDSL.
 
 from __future__ import annotations
 
+from .costs import results
 from .machine import MachineDescription
 from .timings import TIMINGS
 
@@ -37,6 +38,33 @@ def repays_rounded_patches(
     direct = multiplied * vectors / TIMINGS.vector_units
     copied = terms * places / lanes * (TIMINGS.patch_vector_cycles + TIMINGS.rounded_vector_cycles)
     return multiplied / lanes / 2 / TIMINGS.vector_units + copied < direct
+
+
+def plain_convolution_cycles(
+    filters: int, row: int, places: int, terms: int, machine: MachineDescription
+) -> float:
+    """
+    Returns the cycles of a convolution of plain tensors by its definition, in `places` places, of
+    `terms` terms each. Its vectors are parts of rows of `row` elements.
+    """
+    lanes, speed = machine.lanes(32), TIMINGS.plain_convolution_speed
+    if row < lanes and row != lanes // 2:
+        speed /= 2
+    vectors = -(-row // lanes) if row != lanes // 2 else 1 / 2
+    return filters * terms * places * vectors / row / TIMINGS.vector_units / speed
+
+
+def patch_product_cycles(
+    filters: int, places: int, terms: int, is_pointwise: bool, machine: MachineDescription
+) -> float:
+    """
+    Returns the cycles of the same as a product of the filters and a matrix of patches, which is the
+    image itself if that `is_pointwise`; then its vectors are packed, but not put together.
+    """
+    vectors = -(-places // machine.lanes(32))
+    products = filters * vectors / TIMINGS.vector_units / TIMINGS.product_efficiency
+    copied = vectors * TIMINGS.patch_vector_cycles / (2 if is_pointwise else 1)
+    return terms * (products + copied) + results(filters * vectors, 0)
 
 
 def repays_unpacking(rows: int, input_bits: int, machine: MachineDescription) -> bool:

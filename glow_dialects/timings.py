@@ -128,6 +128,9 @@ class Timings:
     a product in f32 does with it."""
     patch_vector_cycles: float = 12.0
     """Writing a vector of the patches of a convolution to memory."""
+    plain_convolution_speed: float = 0.75
+    """Speed of a convolution of plain tensors, relative to the peak: 0.7 to 0.85 where vectors are
+    parts of rows, half of that where rows are shorter than a vector."""
     product_cycles: int = 500
     """Starting and finishing a product of matrices, besides its tiles."""
     least_merged_share: float = 0.01
@@ -325,10 +328,6 @@ class Timings:
     """Adding the lanes of its result: on a Zen 4, 6 to 8 (up to 15 for many results)."""
     moved_vector_operations: float = 7.0
     """Moving a vector of an image to another layout or into a border: 6 to 8 on a Zen 4."""
-    least_patch_filters: int = 128
-    """Filters that each element of a patch meets, which repay writing patches to memory."""
-    least_patches: int = 128
-    """Patches, and terms of their products, below which that is not worth its while."""
     most_patch_bytes: int = 1 << 26
     """Bytes of patches that a convolution may have."""
     least_spared_lanes: float = 1 / 8

@@ -10,7 +10,7 @@ not constant does not. So this is faster where each element of a patch meets man
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
@@ -24,7 +24,11 @@ from ...glow_dialects.glow.matrix import MatMulOp
 from ...glow_dialects.glow.shape import TransposeOp
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of, with_shape
-from ...glow_dialects.product_costs import repays_rounded_patches
+from ...glow_dialects.product_costs import (
+    patch_product_cycles,
+    plain_convolution_cycles,
+    repays_rounded_patches,
+)
 from ...glow_dialects.timings import TIMINGS
 from .rewriting import Build
 
@@ -40,29 +44,57 @@ def has_patches(node: ConvolutionOp) -> bool:
     )
 
 
+def plain_cycles(node: ConvolutionOp, machine: MachineDescription) -> float:
+    """Returns the estimated cycles of a convolution of plain tensors by its definition."""
+    filters, places, terms = _product_sizes(node)
+    images, _, *counts = shape_of(node.result.type)
+    # vectors are parts of rows of the result or of the filter, or of whole images
+    row = max(counts[-1], shape_of(node.filter.type)[-1])
+    if _is_pointwise(node):
+        row = places // images
+    return plain_convolution_cycles(filters, row, places, terms, machine)
+
+
+def patch_cycles(node: ConvolutionOp, machine: MachineDescription) -> float:
+    """Returns the estimated cycles of a product of patches; infinity if these are too many."""
+    filters, places, terms = _product_sizes(node)
+    if terms * places * element_bytes(element_of(node.input.type)) > TIMINGS.most_patch_bytes:
+        return inf
+    return patch_product_cycles(filters, places, terms, _is_pointwise(node), machine)
+
+
 def repays_patches(node: ConvolutionOp, machine: MachineDescription, rounded: bool) -> bool:
     """
     Returns whether such a product is faster than the definition, by estimate; if it is `rounded` to
     bf16, where that is faster.
     """
-    images, outputs, *counts = shape_of(node.result.type)
-    terms, places = prod(shape_of(node.filter.type)[1:]), images * prod(counts)
-    element = element_of(node.input.type)
-    if terms * places * element_bytes(element) > TIMINGS.most_patch_bytes:
-        return False
-    if outputs >= TIMINGS.least_patch_filters and min(terms, places) >= TIMINGS.least_patches:
+    cycles = patch_cycles(node, machine)
+    if cycles < plain_cycles(node, machine):
         return True
-    if not rounded or element != f32:
+    if not rounded or cycles == inf or element_of(node.input.type) != f32:
         return False
-    row = max(counts[-1], shape_of(node.filter.type)[-1])
-    return repays_rounded_patches(outputs, row, places, terms, machine)
+    filters, places, terms = _product_sizes(node)
+    row = max(shape_of(node.result.type)[-1], shape_of(node.filter.type)[-1])
+    return repays_rounded_patches(filters, row, places, terms, machine)
+
+
+def _is_pointwise(node: ConvolutionOp) -> bool:
+    """Returns whether an image is the matrix of its patches."""
+    window = (*shape_of(node.filter.type)[2:], *node.call.ints("strides"))
+    return all(size == 1 for size in window) and not any(node.call.ints("pads"))
+
+
+def _product_sizes(node: ConvolutionOp) -> tuple[int, int, int]:
+    """Returns the filters of a convolution, its places in all images, and the terms of a filter."""
+    images, filters, *counts = shape_of(node.result.type)
+    return filters, images * prod(counts), prod(shape_of(node.filter.type)[1:])
 
 
 def patch_product(node: ConvolutionOp, build: Build) -> SSAValue:
     """Builds the product, and its result in the order of the convolution's."""
-    images, outputs, *counts = shape_of(node.result.type)
+    images, _, *counts = shape_of(node.result.type)
     patches = _patches(node, build)
-    terms, places = prod(shape_of(node.filter.type)[1:]), images * prod(counts)
+    outputs, places, terms = _product_sizes(node)
     rows = build.reshape(node.filter, [outputs, terms])
     product = build(MatMulOp, rows, build.reshape(patches, [terms, places]))
     column = build.reshape(node.bias, [outputs, 1])

@@ -30,8 +30,10 @@ from ...glow_dialects.glow_cpu.winograd import (
 )
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.timings import TIMINGS
 from ...semantics.winograd import transform_filter
-from .convolution_times import Layer, Winograd, direct_cost, winograd_cost
+from .convolution_times import Layer, Winograd, winograd_cost
+from .patch_products import has_patches, patch_cycles, plain_cycles
 from .rewriting import Build
 
 
@@ -40,8 +42,8 @@ def best_tile_at_run_time(
 ) -> int | None:
     """
     Returns the size of tiles of the fastest Winograd convolution of a plain tensor by a filter that
-    is not constant. None if there is none, or, if that is not `forced`, if it is slower than the
-    definition at full speed.
+    is not constant. None if there is none, or, if that is not `forced`, if the definition or a
+    product of patches is faster.
     """
     block = machine.channel_block
     if not _applies(node, block):
@@ -63,10 +65,10 @@ def best_tile_at_run_time(
         for tile in TILES
     }
     if not forced:
-        # a product of matrices reads the filter once for all images
-        pixels = images * prod(counts)
-        plain = Layer(1, inputs, outputs, (pixels,), group, *window)
-        times[None] = direct_cost(plain, filters)
+        cycles = plain_cycles(node, machine)
+        if has_patches(node):
+            cycles = min(cycles, patch_cycles(node, machine))
+        times[None] = cycles * 2 * machine.lanes(32) * TIMINGS.vector_units
     return min(times, key=lambda choice: times[choice])
 
 
