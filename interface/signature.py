@@ -164,13 +164,21 @@ class Signature:
     def visible(self) -> Signature:
         """
         The signature that a caller sees: without random state, counts of used elements, extremes of
-        indices, and limits of loops. Outputs that are left out come behind all others.
+        indices, and limits of loops.
         """
         if not self._hidden and not self.is_random:
             return self
-        outputs = [info for i, info in enumerate(self.outputs) if i not in self._hidden]
+        outputs = [self.outputs[i] for i in self.shown]
         inputs = tuple(info for info in self.inputs if not info.is_random)
         return Signature(inputs, tuple(map(_open_ended, outputs)))
+
+    @lazy_property
+    def shown(self) -> list[int]:
+        """
+        The numbers of the outputs that a caller sees. Passes add results behind those that an
+        import hides, so they need not be the first ones.
+        """
+        return [i for i in range(len(self.outputs)) if i not in self._hidden]
 
     @lazy_property
     def states(self) -> dict[int, int]:
@@ -215,8 +223,12 @@ class Signature:
         """Returns memory for all outputs of a program, given that for the visible ones."""
         if not self._judging:
             return memory
-        infos = (self.outputs[i] for i in self._judging)
-        return [*memory, *(np.empty(info.shape, info.dtype) for info in infos)]
+        given = iter(memory)
+        hidden = frozenset(self._judging)
+        return [
+            np.empty(info.shape, info.dtype) if i in hidden else next(given)
+            for i, info in enumerate(self.outputs)
+        ]
 
     @lazy_property
     def _counts(self) -> frozenset[int]:

@@ -151,14 +151,15 @@ class CompiledModel:
         `complete` runs in this thread, and the program waits for it. What it raises is raised when
         the run has ended; it is then not called again. Raises InputError as `run_into` does.
         """
-        inputs, kept = self._signature.arrays(input_feed), self._signature.states.values()
-        names = [info.name for i, info in enumerate(self._signature.outputs) if i not in kept]
+        inputs, kept = self._signature.arrays(input_feed), self._outputs.states.values()
+        names = [info.name for i, info in enumerate(self._outputs.outputs) if i not in kept]
         waiting = dict.fromkeys(info.name for info in self._signature.outputs)
 
         def tell(number: int) -> None:
-            if number < len(names):  # the other ones are hidden
-                del waiting[names[number]]
-                complete(names[number])
+            name = names[number]
+            if name in waiting:  # the other ones are hidden
+                del waiting[name]
+                complete(name)
 
         # other programs report memory of their own, or their parts
         with nullcontext() if self._in_place is None else listening(tell):

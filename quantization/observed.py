@@ -17,7 +17,7 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from ..errors import QuantizationError
 from ..passes.graph.value_keys import profiled_values
-from ..runtime.signature import main_function
+from ..runtime.signature import main_function, signature_of
 from .compare import Comparison
 from .profiling import runnable
 
@@ -42,8 +42,10 @@ class ObservedGraph:
         copy = graph.clone()
         self._arguments: dict[str, int] = {}
         self._results: dict[str, int] = {}
-        self._own = len(main_function(graph).function_type.outputs)
+        self._own = len(signature_of(graph).shown)
         self._make_results(copy)
+        places = {number: i for i, number in enumerate(signature_of(copy).shown)}
+        self._results = {name: places[number] for name, number in self._results.items()}
         self._program = runnable(copy, backend, threads, cache)
         self.inputs = self._program.get_inputs()
         self.outputs: list[np.ndarray] = []

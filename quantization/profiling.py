@@ -20,7 +20,7 @@ from ..model_forms import Model
 from ..passes.graph.profile import ProfilePass, profiled_places
 from ..passes.graph.value_keys import profiled_values
 from ..runtime.cpu_backend import CpuBackend
-from ..runtime.signature import main_function
+from ..runtime.signature import main_function, signature_of
 from ..runtime.stages import Stages
 from ..wording import counted
 from .histogram import DEFAULT_BINS, Histogram
@@ -72,7 +72,9 @@ class Profiler:
         ProfilePass(as_outputs=True).apply(make_context(), graph)
         main = main_function(graph)
         name = text_of(main.attributes.get("glow.model"))
-        self._arguments, self._results = profiled_places(main)
+        self._arguments, results = profiled_places(main)
+        shown = enumerate(signature_of(graph).shown)
+        self._results = {i: results[number] for i, number in shown if number in results}
         # in the order of computation, so that an error names the value where it began
         self._values = {key.name: ValueProfile(key, Histogram.empty(bins)) for key in keys}
         self._refuse = nan == "refuse"

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import glow
 import numpy as np
 import pytest
 from glow.errors import CompileError, GlowError, InputError, QuantizationError
-from glow.quantization import Histogram, Profiler, optimized_graph, profile, values_of
+from glow.quantization import (
+    Histogram,
+    ObservedGraph,
+    Profiler,
+    name_values,
+    optimized_graph,
+    profile,
+    values_of,
+)
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count, parse, run
 from glow.tests.support.small_models import small_network
+from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 LOG = """
@@ -179,6 +189,51 @@ def test_instrumented_graphs_run_in_the_interpreter(rng: np.random.Generator) ->
     outputs = interpret(run("glow-profile{as-outputs=true}", parse(LOG)), {"x": x})
     assert list(outputs) == ["y", "profile.log", "profile.half"]
     assert np.array_equal(outputs["profile.log"], np.log(x))
+
+
+def looked_up() -> bytes:
+    """Returns a model from `x` f32[2, 3] to the exponentials of the rows that it computes."""
+    nodes = [
+        helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),
+        helper.make_node("Gather", ["table", "i"], ["rows"]),
+        helper.make_node("Exp", ["rows"], ["e"]),
+        helper.make_node("Relu", ["e"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "lookup",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])],
+        [numpy_helper.from_array(np.array([0.5, -1.0, 2.0], np.float32), "table")],
+    )
+    opset = [helper.make_opsetid("", 17)]
+    return helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString()
+
+
+def test_results_that_a_caller_does_not_see() -> None:
+    """The extremes of indices that a network computes are results in front of the values."""
+    feed = {"x": np.array([[0, 1, 2], [2, 2, 0]], np.float32)}
+    rows = np.array([0.5, -1.0, 2.0], np.float32)[feed["x"].astype(int)]
+    want = {"x": feed["x"], "rows": rows, "e": np.exp(rows), "y": np.exp(rows)}
+    found = profile(looked_up(), [feed]).values
+    assert list(found) == list(want)
+    for name, array in want.items():
+        h = found[name].histogram
+        assert (h.low, h.high) == pytest.approx((array.min(), array.max()), rel=1e-6)
+    graph = optimized_graph(looked_up())
+    name_values(graph)
+    observed = ObservedGraph(graph)
+    for name, array in observed.run(feed).items():
+        np.testing.assert_allclose(array, want[name], rtol=1e-6)
+    assert len(observed.outputs) == 1
+    # memory of the caller is given for what it sees
+    instrumented = glow.compile(run("glow-profile{as-outputs=true}", graph))
+    memory = [np.empty(info.shape, info.dtype) for info in instrumented.get_outputs()]
+    complete: list[str] = []
+    instrumented.run_reporting(memory, feed, complete.append)
+    assert sorted(complete) == ["profile.e", "profile.rows", "y"]
+    for info, array in zip(instrumented.get_outputs(), memory, strict=True):
+        np.testing.assert_allclose(array, want[info.name.removeprefix("profile.")], rtol=1e-6)
 
 
 def test_a_profile_of_a_large_range_keeps_its_counts(rng: np.random.Generator) -> None:
