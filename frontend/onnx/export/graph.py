@@ -20,12 +20,14 @@ from .control import info, renamed, write_control
 from .writer import EXPORTERS, Writer, code_of
 
 IR_VERSION = 10
+_VERDICTS = ("glow.ranges", "glow.limit")
+"""The attributes of results that say whether others are valid, which no caller sees."""
 
 
 def export_onnx(module: ModuleOp) -> onnx.ModelProto:
     """
     Returns the graph of `@main` as an ONNX model that computes the same. Weights are copied into
-    it; nodes that no output needs are left out.
+    it; nodes that no output needs are left out, and results that only say whether others are valid.
 
     Inputs and outputs have the names in `glow.name`, or those of the values; quantized ones hold
     their stored numbers. Raises GlowError if there is no graph, UnsupportedError with a list of all
@@ -37,18 +39,17 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
     problems = _type_problems(main)
     for i, value in enumerate(block.args):
         writer.names[value] = writer.fresh(_name(main.arg_attrs, i) or f"input{i}")
-    names = [
-        _name(main.res_attrs, i) or f"output{i}" for i in range(len(main.function_type.outputs))
-    ]
-    outputs = [writer.fresh(name) for name in names]
-    _write_nodes(writer, block, problems)
+    shown = _shown(main)
+    outputs = [writer.fresh(_name(main.res_attrs, i) or f"output{i}") for i in shown]
+    end = block.last_op
+    assert isinstance(end, ReturnOp)
+    results = [end.operands[i] for i in shown]
+    _write_nodes(writer, block, problems, results)
     if problems:
         lines = "".join(f"\n  {p}" for p in dict.fromkeys(problems))
         raise UnsupportedError(f"the graph has what ONNX cannot say:{lines}")
-    results = block.last_op
-    assert isinstance(results, ReturnOp)
     inputs = [info(value, writer.names[value]) for value in block.args]
-    declared = _results(writer, results.operands, outputs)
+    declared = _results(writer, results, outputs)
     graph = helper.make_graph(writer.nodes, _title(main), inputs, declared, writer.initializers)
     return helper.make_model(
         graph,
@@ -61,13 +62,22 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
     )
 
 
-def _write_nodes(writer: Writer, block: Block, problems: list[str]) -> None:
-    """Writes the nodes of a graph or body that its results need."""
-    needed = _needed(block)
+def _shown(main: FuncOp) -> list[int]:
+    """Returns the numbers of the results that a caller of the network sees."""
+    about = main.res_attrs.data if main.res_attrs is not None else ()
+    hidden = {i for i, a in enumerate(about) if any(name in a.data for name in _VERDICTS)}
+    return [i for i in range(len(main.function_type.outputs)) if i not in hidden]
+
+
+def _write_nodes(
+    writer: Writer, block: Block, problems: list[str], results: Sequence[SSAValue]
+) -> None:
+    """Writes the nodes of a graph or body that its `results` need."""
+    needed = _needed(results)
     for op in block.ops:
         if isinstance(op, WithBodies):
             if op in needed:
-                write_control(writer, op, lambda body: _write_nodes(writer, body, problems))
+                write_control(writer, op, lambda body: _write_body(writer, body, problems))
         elif isinstance(op, Node):
             if op in needed:
                 _write(writer, op, problems)
@@ -75,15 +85,20 @@ def _write_nodes(writer: Writer, block: Block, problems: list[str]) -> None:
             problems.append(f"{op.name}: is no node of a graph")
 
 
-def _needed(block: Block) -> set[Operation]:
-    """Returns the operations whose result the terminator needs, directly or through others."""
+def _write_body(writer: Writer, body: Block, problems: list[str]) -> None:
+    end = body.last_op
+    _write_nodes(writer, body, problems, () if end is None else end.operands)
+
+
+def _needed(results: Sequence[SSAValue]) -> set[Operation]:
+    """Returns the operations that values need, directly or through others."""
     found: set[Operation] = set()
-    pending = [block.last_op]
+    pending = [v.owner for v in results]
     while pending:
         op = pending.pop()
         if isinstance(op, Operation) and op not in found:
             found.add(op)
-            pending += [v.owner for v in op.operands if isinstance(v.owner, Operation)]
+            pending += [v.owner for v in op.operands]
     return found
 
 

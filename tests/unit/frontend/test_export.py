@@ -26,6 +26,7 @@ from glow.tests.support.quantized_models import (
 from glow.tests.support.random_graphs import random_graph, random_inputs
 from glow.tests.support.reference import by_reference
 from glow.tests.unit.frontend.exports import parsed
+from onnx import helper
 
 INTERNAL = {
     *("glow.rescale", "glow.nonzero_places", "glow.non_max_suppression", "glow.random_bits"),
@@ -189,3 +190,23 @@ def test_weights_that_were_quantized_are_not_kept(rng: np.random.Generator, tmp_
     exact = x @ weights.T + 0.5
     (found,) = by_reference(onnx.load(path), {"x": x})
     assert np.abs(found - exact).max() < 0.05 * np.abs(exact).max()
+
+
+def test_verdicts_are_not_written(rng: np.random.Generator) -> None:
+    """The extremes of indices that a network computes are for calls of it alone."""
+    nodes = [
+        helper.make_node("ArgMax", ["x"], ["i"], axis=1, keepdims=0),
+        helper.make_node("Gather", ["x", "i"], ["y"], axis=1),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "lookup",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [3, 5])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [3, 3])],
+    )
+    opset = [helper.make_opsetid("", 17)]
+    model = export_onnx(import_onnx(helper.make_model(graph, opset_imports=opset, ir_version=8)))
+    assert [o.name for o in model.graph.output] == ["y"]
+    x = rng.standard_normal((3, 5)).astype(np.float32)
+    (y,) = by_session(model, {"x": x})
+    np.testing.assert_array_equal(y, x[:, x.argmax(axis=1)])
