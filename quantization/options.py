@@ -62,7 +62,10 @@ class Quantization:
     instead of from a profile.
     """
     keep_float: tuple[str, ...] = ()
-    """The names of values, or operators such as `softmax`, that are computed in float."""
+    """
+    The names of values, or operators such as `softmax`, that are computed in float. `%matmul` is
+    the value only, if an operator is called so too.
+    """
     storages: tuple[str, ...] = ()
     """
     The storage of the operands of single products, as `name=i16` with the name of their result.
@@ -90,6 +93,10 @@ class Quantization:
             raise QuantizationError(
                 "quantization needs a profile, or dynamic=true; see glow-profile"
             )
+
+    def keeps(self, value: str) -> bool:
+        """Returns whether the value of this name is computed in float."""
+        return value in self.keep_float or f"%{value}" in self.keep_float
 
     def product_storages(self) -> dict[str, str]:
         """

@@ -118,6 +118,7 @@ def _products_in_bodies(main: func.FuncOp) -> Iterator[SSAValue]:
 
 def _expect_known(keep: tuple[str, ...], main: func.FuncOp, names: Mapping[SSAValue, str]) -> None:
     known = {*names.values(), *(op.name for op in main.body.walk())}
+    known |= {f"%{name}" for name in names.values()}
     if unknown := [k for k in keep if k not in known and f"glow.{k}" not in known]:
         raise QuantizationError(
             f"cannot keep {', '.join(unknown)} in float: no value and no operator of the network "

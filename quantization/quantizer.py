@@ -24,8 +24,11 @@ from .histogram import Histogram
 from .options import Quantization
 from .report import KEPT_OPERATOR, KEPT_VALUE, Report
 from .roles import AVERAGES, MOVERS, Roles, moved, needs_integers, roles_of
-from .schemas import bias_type, quantize_array
+from .schemas import bias_type, quantize_array, weights_beside_bias
 from .storages import chosen_storages, origin, schema_for
+
+_INFINITE = 1e30
+"""Larger numbers stand for infinity, as the least number of f32 does in masks of attention."""
 
 
 def why_kept(node: Node, options: Quantization, names: Mapping[SSAValue, str]) -> str:
@@ -33,7 +36,7 @@ def why_kept(node: Node, options: Quantization, names: Mapping[SSAValue, str]) -
     keep = options.keep_float
     if node.name in keep or node.name.removeprefix("glow.") in keep:
         return KEPT_OPERATOR
-    return KEPT_VALUE if names.get(node.results[0], "") in keep else ""
+    return KEPT_VALUE if options.keeps(names.get(node.results[0], "")) else ""
 
 
 class Quantizer:
@@ -91,7 +94,7 @@ class Quantizer:
             if why := why_kept(node, self.options, self.names):
                 raise _StaysFloat(why)
             types = {v: self._type_of(v) for v in activations}
-            weights = self._weight_type(node, roles)
+            weights = self._weight_type(node, roles, types[activations[0]])
             self._expect_supported(node, roles, types, weights)
         except _StaysFloat as reason:
             self.report.kept[self.names[node.results[0]]] = str(reason)
@@ -112,6 +115,9 @@ class Quantizer:
         histogram = self.histograms.get(value)
         if histogram is None:
             raise _StaysFloat(f"the profile has no range of {self.names.get(value, '?')}")
+        if histogram.infinities or max(-histogram.low, histogram.high) > _INFINITE:
+            # a scale for the numbers of a mask leaves nothing of all others
+            raise _StaysFloat(f"{self.names.get(value, '?')} has infinite numbers in the profile")
         o = self.options
         storage = self.storages.get(origin(value), o.activations)
         try:
@@ -122,7 +128,9 @@ class Quantizer:
         except QuantizationError as error:
             raise _StaysFloat(f"{self.names.get(value, '?')}: {error}") from None
 
-    def _weight_type(self, node: Node, roles: Roles) -> QuantizedType | None:
+    def _weight_type(
+        self, node: Node, roles: Roles, activation: QuantizedType
+    ) -> QuantizedType | None:
         if roles.weights is None:
             return None
         array = constant_of(node.operands[roles.weights])
@@ -132,11 +140,13 @@ class Quantizer:
         axis = roles.axis if o.per_channel else None
         element = element_of(node.operands[roles.weights].type)
         try:
-            return calibrate_weights(
+            found = calibrate_weights(
                 array, o.weight_calibration, o.weight_schema, o.weights, axis, expressed=element
             )
         except QuantizationError as error:
             raise _StaysFloat(str(error)) from None
+        bias = None if roles.bias is None else constant_of(node.operands[roles.bias])
+        return found if bias is None else weights_beside_bias(found, array, bias, activation)
 
     def _expect_supported(
         self,
@@ -231,7 +241,7 @@ class Quantizer:
 
     def _try(self, value: SSAValue) -> None:
         name = self.names.get(value, "?")
-        if value in self.types or name in self.options.keep_float or is_constant(value):
+        if value in self.types or self.options.keeps(name) or is_constant(value):
             return
         if value not in self.histograms and moved(value) not in self.types:
             return

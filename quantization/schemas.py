@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, TensorType, f32
+from xdsl.dialects.builtin import IntAttr, IntegerType, TensorType, f32
 from xdsl.ir import Attribute
 
 from ..errors import QuantizationError
@@ -32,6 +32,8 @@ ZERO_SCALE = 1.0
 SMALLEST_SCALE = float(np.finfo(np.float32).tiny)
 """Smaller scales would be subnormal, and products with their inverse infinite."""
 LARGEST_SCALE = float(np.finfo(np.float32).max)
+_BIAS_BITS = 20
+"""The bits of a bias beside weights of zeros: more would leave less room for the sum."""
 
 STORAGES = {
     short_name(t): t
@@ -244,6 +246,33 @@ def bias_type(
         raise QuantizationError(f"expected a schema without zero point for a bias, found {schema}")
     scales = np.maximum(np.where(largest == 0, products, scales), products)
     return QuantizedType(kind, input.expressed, scales.tolist(), 0, axis)
+
+
+def weights_beside_bias(
+    weights: QuantizedType, array: np.ndarray, bias: np.ndarray, input: QuantizedType
+) -> QuantizedType:
+    """
+    Returns the type of constant weights, `array`, with other scales for the channels that have
+    nothing but zeros: powers of two, in which their `bias` [C] takes about 20 bits.
+
+    Any scale represents zeros, but the bias is rounded to multiples of `input.scale *
+    weights.scale`. Raises nothing: a bias that `bias_type` refuses leaves the type as it is.
+    """
+    axis = weights.axis.data if isinstance(weights.axis, IntAttr) else None
+    others = None if axis is None else tuple(i for i in range(array.ndim) if i != axis)
+    empty = ~np.atleast_1d(np.any(array, axis=others))
+    if not empty.any() or bias.size % len(empty) or not np.isfinite(bias).all():
+        return weights
+    largest = np.abs(bias.astype(np.float64)).reshape(len(empty), -1).max(axis=1)
+    scales = np.array(weights.scale_values())
+    wanted = largest / (input.scale_values()[0] * 2.0**_BIAS_BITS)
+    found = empty & (wanted > 0)
+    powers = np.ldexp(1.0, np.frexp(wanted)[1])
+    scales = np.where(found, _scales(powers), scales)
+    points = weights.zero_point_values()
+    if axis is None:
+        return QuantizedType(weights.storage, weights.expressed, float(scales[0]), points[0])
+    return QuantizedType(weights.storage, weights.expressed, scales.tolist(), list(points), axis)
 
 
 def quantize_array(array: np.ndarray, type: QuantizedType) -> np.ndarray:

@@ -223,7 +223,10 @@ class Tuner:
         return dict.fromkeys(self.products, choice)
 
     def _options(self, choices: Mapping[str, str]) -> Quantization:
-        kept = tuple(p for p, c in choices.items() if c == FLOAT)
+        # a product may be called as an operator is, such as matmul
+        alike = {op.name.removeprefix("glow.") for op in main_function(self.graph).body.walk()}
+        floats = [p for p, c in choices.items() if c == FLOAT]
+        kept = tuple(f"%{p}" if p in alike else p for p in floats)
         wide = tuple(f"{p}={c}" for p, c in choices.items() if c != FLOAT)
         o = self.options
         return replace(o, keep_float=(*o.keep_float, *kept), storages=(*o.storages, *wide))
