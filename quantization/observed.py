@@ -47,7 +47,8 @@ class ObservedGraph:
         places = {number: i for i, number in enumerate(signature_of(copy).shown)}
         self._results = {name: places[number] for name, number in self._results.items()}
         self._program = runnable(copy, backend, threads, cache)
-        self.inputs = self._program.get_inputs()
+        self.inputs, outputs = self._program.get_inputs(), self._program.get_outputs()
+        self._results = {n: i for n, i in self._results.items() if None not in outputs[i].shape}
         self.outputs: list[np.ndarray] = []
         """The graph's own results in the last run."""
 
@@ -73,7 +74,8 @@ class ObservedGraph:
 
     def run(self, feed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """
-        Returns all float values by name, for inputs by name. Raises InputError for wrong inputs.
+        Returns all float values by name, for inputs by name, except outputs whose sizes data
+        decide: those of two runs may differ. Raises InputError for wrong inputs.
         """
         outputs = self._program.run(None, feed)
         self.outputs = outputs[: self._own]

@@ -76,19 +76,22 @@ def compare_with_float(
     cache = not args.no_cache
     exact = ObservedGraph(graph, threads=args.threads, cache=cache)
     found = ObservedGraph(changed, threads=args.threads, cache=cache)
-    names = [info.name for info in model.get_outputs()]
+    infos = model.get_outputs()
+    sized = [i for i, info in enumerate(infos) if None not in info.shape]
     nodes, outputs, samples = Comparison(), Comparison(), 0
     for feed in batches:
         values = exact.run(feed)
         nodes.add(values, found.run(feed))
-        outputs.add(
-            dict(zip(names, exact.outputs, strict=True)),
-            dict(zip(names, model.run(None, dict(feed)), strict=True)),
-        )
+        both = exact.outputs, model.run(None, dict(feed))
+        outputs.add(*({infos[i].name: arrays[i] for i in sized} for arrays in both))
         samples += _rows(feed)
     measured = counted(samples, "random sample" if random else "sample")
     console.print(comparison_table(nodes, f"each value against float, {measured}"))
-    console.print(comparison_table(outputs, f"outputs against float, {measured}", True))
+    if sized:
+        console.print(comparison_table(outputs, f"outputs against float, {measured}", True))
+    if others := [info.name for i, info in enumerate(infos) if i not in sized]:
+        text = f"not compared, because data decide the size: {', '.join(others)}"
+        console.print(text, soft_wrap=True)
     worst = nodes.worst
     assert worst is not None
     console.print(f"worst value: {worst.name}, {decibels(worst.snr_db)}", soft_wrap=True)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 from glow.quantization import load_choices
 from glow.tools.glow_profile import main as glow_profile
 from glow.tools.glow_run import main as glow_run
 from glow.tools.glow_tune_quantization import main
+from onnx import helper, numpy_helper
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
 MODEL = str(DIGITS / "digits.onnx")
@@ -88,3 +91,54 @@ def test_errors(
     flags = [word for pair in given.items() for word in pair]
     assert main([MODEL, *flags, *(places.get(a, a) for a in arguments)]) == 1
     assert message in capsys.readouterr().err
+
+
+def detector(rng: np.random.Generator) -> onnx.ModelProto:
+    """Returns a model of `x` f32[1, 19, 7]: scores, and the boxes that are not suppressed."""
+    node = helper.make_node
+    nodes = [
+        node("MatMul", ["x", "wb"], ["b"]),
+        node("MatMul", ["x", "ws"], ["scores"]),
+        node("Transpose", ["scores"], ["s"], perm=[0, 2, 1]),
+        node("NonMaxSuppression", ["b", "s", "most", "overlap", "least"], ["kept"]),
+        node("Gather", ["kept", "two"], ["rows"], axis=1),
+        node("Gather", ["b", "rows"], ["boxes"], axis=1),
+    ]
+    constants = {
+        "wb": rng.standard_normal((7, 4)).astype(np.float32),
+        "ws": rng.standard_normal((7, 1)).astype(np.float32),
+        "most": np.array(19),
+        "overlap": np.array(0.2, np.float32),
+        "least": np.array(0.0, np.float32),
+        "two": np.array(2),
+    }
+    kind = onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        nodes,
+        "detector",
+        [helper.make_tensor_value_info("x", kind, [1, 19, 7])],
+        [
+            helper.make_tensor_value_info("boxes", kind, [1, "kept", 4]),
+            helper.make_tensor_value_info("scores", kind, [1, 19, 1]),
+        ],
+        [numpy_helper.from_array(np.asarray(a), name) for name, a in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_outputs_whose_size_data_decide(
+    rng: np.random.Generator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Numbers of few bits keep other boxes than floats do."""
+    model, data, profile, output = (
+        str(tmp_path / name) for name in ("m.onnx", "x.npy", "profile.json", "choices.json")
+    )
+    onnx.save(detector(rng), model)
+    np.save(data, rng.standard_normal((12, 19, 7)).astype(np.float32))
+    given = ["--data", data, "--activations", "i4"]
+    assert glow_profile([model, "--data", data, "-o", profile]) == 0
+    assert glow_run([model, "--quantize", profile, "--compare", "float", *given]) == 0
+    assert "not compared, because data decide the size: boxes" in capsys.readouterr().out
+    arguments = [model, "--profile", profile, "--max-loss", "1e-4", "-o", output, *given]
+    assert main(arguments) == 0
+    assert json.loads(Path(output).read_text())["loss"] <= 1e-4
