@@ -161,15 +161,15 @@ def test_metrics(rng: np.random.Generator):
 def test_metrics_where_data_decide_the_size(rng: np.random.Generator):
     """A row that only one run has is an error of its own size."""
     long = rng.standard_normal((5, 3)).astype(np.float32)
-    both = [[np.float32(2.0), long]], [[np.float32(2.0), long[:3]]]
+    two = np.array(2.0, np.float32)
+    exact, found = [[two, long]], [[two, long[:3]]]
     squares = np.square(long.astype(np.float64))
     want = squares[3:].sum()
-    assert METRICS["error"](*both, None) == pytest.approx(want / squares.sum())
-    assert METRICS["error"](*both[::-1], None) == pytest.approx(want / squares[:3].sum())
-    rows = [[long]], [[long[:3]]]
+    assert METRICS["error"](exact, found, None) == pytest.approx(want / squares.sum())
+    assert METRICS["error"](found, exact, None) == pytest.approx(want / squares[:3].sum())
     for name in ("top1", "labels"):
         with pytest.raises(QuantizationError, match="5 rows in float and 3 in integers"):
-            METRICS[name](*rows, np.zeros(5))
+            METRICS[name]([[long]], [[long[:3]]], np.zeros(5))
 
 
 def test_optimized_graphs_stay_as_they_are():
