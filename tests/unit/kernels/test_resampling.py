@@ -51,6 +51,16 @@ def test_samples_of_halves(rng: np.random.Generator):
     check(SampleOp, *_given(rng, SHAPES[1], np.float16, np.int32), tolerance=2e-3)
 
 
+@pytest.mark.parametrize("points", [2, 4, 8, 16])
+def test_as_many_points_as_vectors_have_lanes(rng: np.random.Generator, points: int):
+    """One channel of one place for each point: each lane of a vector has an index of its own."""
+    _, images, places, _ = _given(rng, (1, 1, 7, 1, points, 1), np.float64, np.int32)
+    x, weights = rng.standard_normal((1, 1, 7)), rng.standard_normal(places.shape)
+    check(SampleOp, x, images, places, weights)
+    wanted = x[0, :, places[0, :, 0].clip(0, 6)].T * weights[..., 0]
+    np.testing.assert_allclose(run_node(SampleOp, x, images, places, weights)[0], wanted)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("shape", [SHAPES[1], (2, 96, 35, 1, 67, 4)], ids=str)
 def test_what_follows_is_computed_with_them(rng: np.random.Generator, shape: tuple, threads: int):
