@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
@@ -59,13 +59,16 @@ def load_model(
     )
 
 
+Dims: TypeAlias = "list[tuple[str, Sequence[int | str | None]]]"
+"""The names and dimensions of inputs. A symbolic dimension is the name of a symbol."""
+
+
 def load_parameters(
     model: Model, symbols: Mapping[str, int] | None = None
-) -> tuple[ModuleOp, list[tuple[str, Sequence[int | str | None]]]]:
+) -> tuple[ModuleOp, Dims]:
     """
     Returns a model as a graph whose parameters are constants with the attribute `glow.name`, and
-    the names and dimensions of its inputs. A symbolic dimension is the name of a symbol, whose size
-    is 1 if `symbols` has none.
+    its inputs. The size of a symbol is 1 if `symbols` has none.
 
     Parameters are the initializers of floats of an ONNX model that have a dimension, and such
     constants of a graph that have a name. Raises what `load_model` raises.
@@ -81,8 +84,26 @@ def load_parameters(
     loaded = frontend.load_onnx(model)
     sizes = {**dict.fromkeys(frontend.model_symbols(loaded), 1), **(symbols or {})}
     module = frontend.import_onnx(loaded, sizes, parameters=True, differentiate=gradient_nodes)
-    declared = frontend.declared_inputs(loaded)
-    return module, [(each.name, each.shape or ()) for each in declared]
+    return module, _declared(loaded)
+
+
+def declared_parameters(model: Model) -> tuple[dict[str, np.ndarray], set[str], Dims] | None:
+    """
+    Returns the parameters of an ONNX model with symbols by name, without a graph, the names of
+    those that are more than statistics of batch normalisations, and the model's inputs; None for
+    other models.
+    """
+    if isinstance(model, ModuleOp) or (isinstance(model, str | Path) and is_text(model)):
+        return None
+    frontend = onnx_frontend()
+    loaded = frontend.load_onnx(model)
+    if not frontend.model_symbols(loaded):
+        return None
+    return *frontend.float_initializers(loaded), _declared(loaded)
+
+
+def _declared(loaded: LoadedModel) -> Dims:
+    return [(each.name, each.shape or ()) for each in onnx_frontend().declared_inputs(loaded)]
 
 
 def _has_floats(t: Attribute) -> bool:

@@ -9,13 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..errors import GlowError
+from ..errors import GlowError, ModelError
 from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.normalization import BatchNormOp
 from ..glow_dialects.operator import text_of
-from ..loading import load_parameters
+from ..loading import Dims, declared_parameters, load_parameters
 from ..model_forms import Model
 from ..nn.modules import Module, names_of
 from ..nn.parameters import Parameter
@@ -87,18 +88,19 @@ class ImportedNetwork(Network):
     def __init__(self, model: Model):
         self._model = model
         self._modules: dict[tuple[tuple[int, ...], ...], ModuleOp] = {}
-        module, inputs = load_parameters(model)
-        self._inputs = inputs
-        found = _parameters(module)
-        self.values = {}
-        for name, value in found.items():
-            array = constant_of(value)
-            assert array is not None
-            self.values[name] = array
-        statistics = {
-            o for op in module.walk() if isinstance(op, BatchNormOp) for o in op.operands[3:]
-        }
-        self.trainable = {name for name, value in found.items() if value not in statistics}
+        try:
+            module, self._inputs = _loaded(model)
+        except ModelError:
+            # it has symbols, and no graph where all of them are 1
+            declared = declared_parameters(model)
+            if declared is None:
+                raise
+            self.values, self.trainable, self._inputs = declared
+        else:
+            found = _parameters(module)
+            self.values = {name: _array(value) for name, value in found.items()}
+            statistics = {op.operands[i] for op, i in _statistics(module)}
+            self.trainable = {name for name, value in found.items() if value not in statistics}
         self.updated = set()
 
     def input_names(self, count: int) -> list[str]:
@@ -140,8 +142,39 @@ class ImportedNetwork(Network):
                 if len(declared) == len(shape):
                     pairs = zip(declared, shape, strict=True)
                     symbols |= {d: n for d, n in pairs if isinstance(d, str)}
-            self._modules[key], _ = load_parameters(self._model, symbols)
+            self._modules[key], _ = _loaded(self._model, symbols)
         return self._modules[key]
+
+
+def _loaded(model: Model, symbols: Mapping[str, int] | None = None) -> tuple[ModuleOp, Dims]:
+    """
+    Returns what `load_parameters` does. A parameter that is both a statistic of a batch
+    normalisation and something else, because exporters keep one of several equal initializers, is a
+    statistic of its own there, which stays as it is.
+    """
+    module, inputs = load_parameters(model, symbols)
+    statistics = _statistics(module)
+    for op, i in statistics:
+        node = op.operands[i].owner
+        uses = ((use.operation, use.index) for use in op.operands[i].uses)
+        if isinstance(node, ConstantOp) and any(use not in statistics for use in uses):
+            own = node.clone()
+            own.attributes.pop(NAME, None)
+            Rewriter.insert_op(own, InsertPoint.after(node))
+            op.operands[i] = own.result
+    return module, inputs
+
+
+def _statistics(module: ModuleOp) -> list[tuple[Operation, int]]:
+    """Returns the operands that are means and variances of batch normalisations."""
+    normalizations = (op for op in module.walk() if isinstance(op, BatchNormOp))
+    return [(op, i) for op in normalizations for i in range(3, len(op.operands))]
+
+
+def _array(value: SSAValue) -> np.ndarray:
+    array = constant_of(value)
+    assert array is not None
+    return array
 
 
 def _parameters(module: ModuleOp | func.FuncOp) -> dict[str, SSAValue]:

@@ -64,10 +64,11 @@ class Optimizer(abc.ABC):
         """Returns gradients whose common norm is at most `clip_norm`."""
         if self.clip_norm is None or not gradients:
             return dict(gradients)
-        square = _sum([(g * g).sum() for g in gradients.values()])
-        norm = elementwise(SqrtOp, square) / self.clip_norm
+        squares = [(g * g).sum() for g in gradients.values()]
+        widest = max((s.dtype for s in squares), key=lambda t: t.itemsize)
+        norm = elementwise(SqrtOp, _sum([s.cast(widest) for s in squares])) / self.clip_norm
         scale = 1.0 / elementwise(MaximumOp, norm, 1.0)
-        return {name: g * scale for name, g in gradients.items()}
+        return {name: g * scale.cast(g.dtype) for name, g in gradients.items()}
 
 
 def _sum(tensors: Sequence[Tensor]) -> Tensor:

@@ -10,7 +10,7 @@ loss is not finite, the new state is the old one, to the bit.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
@@ -64,6 +64,8 @@ class Programs:
         self.network, self.loss, self.optimizer = network, loss, optimizer
         self.trained = list(trained)
         """The names of the parameters that have gradients."""
+        self.number = Spec((), _widest(network.values[name].dtype for name in trained))
+        """A number of the optimizer, as an input of a program."""
         self._warned: set[str] = set()
 
     def state(self) -> dict[str, np.ndarray]:
@@ -149,7 +151,7 @@ class Programs:
         wanted = {name: graph.parameters[name] for name in self.trained}
         # the loss is multiplied instead of each gradient, which then is complete at once
         if kind.shared:
-            loss = loss * graph.input(SHARE, Spec(()))
+            loss = loss * graph.input(SHARE, Spec(())).cast(loss.dtype)
         if kind.parts > 1:
             loss = loss * (1 / kind.parts)
         found = graph.gradients(loss, wanted)
@@ -172,8 +174,9 @@ class Programs:
         """Returns the new parameters and what the optimizer keeps."""
         optimizer, found = self.optimizer, dict[str, Tensor]()
         clipped = optimizer.clipped(gradients)
-        numbers = {name: graph.input(f"number.{name}", Spec(())) for name in optimizer.numbers(1)}
+        given = {name: graph.input(f"number.{name}", self.number) for name in optimizer.numbers(1)}
         for name, gradient in clipped.items():
+            numbers = {key: number.cast(gradient.dtype) for key, number in given.items()}
             state = {
                 key: graph.input(f"{key}.{name}", self.network.values[name])
                 for key in optimizer.STATE
@@ -182,6 +185,11 @@ class Programs:
             found[NEW + name] = value
             found |= {f"{NEW}{key}.{name}": tensor for key, tensor in new.items()}
         return found
+
+
+def _widest(dtypes: Iterable[np.dtype]) -> np.dtype:
+    """Returns f32, or f64 if one of some types is."""
+    return np.result_type(np.float32, *(t for t in dtypes if t == np.float64))
 
 
 def _states(graph: Graph, outputs: Mapping[str, Tensor]) -> dict[str, str]:

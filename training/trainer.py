@@ -249,7 +249,7 @@ class Trainer:
     def _numbers(self) -> dict[str, np.ndarray]:
         """Returns the numbers that the next step takes from the optimizer."""
         return {
-            f"number.{name}": np.array(value, np.float32)
+            f"number.{name}": np.array(value, self._graphs.number.dtype)
             for name, value in self.optimizer.numbers(self.step + 1).items()
         }
 

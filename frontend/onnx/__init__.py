@@ -13,6 +13,7 @@ from .load import NEWEST_OPSET, OLDEST_OPSET
 from .load import Model as LoadedModel
 from .load import load_model as load_onnx
 from .nested import Form, flattened, nested_forms, part_name
+from .trainable import float_initializers
 
 __all__ = [
     "MAX_ELEMENTS",
@@ -24,6 +25,7 @@ __all__ = [
     "declared_inputs",
     "declared_outputs",
     "flattened",
+    "float_initializers",
     "import_onnx",
     "load_onnx",
     "model_symbols",
