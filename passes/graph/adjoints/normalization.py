@@ -15,11 +15,17 @@ from ..rewriting import Build
 from .registry import adjoint
 
 _SOFTMAX = """
-y[i.., j at axis] = r[i.., j at axis] * (d[i.., j at axis] - t[i..])
-where t[i..] = sum(j) r[i.., j at axis] * d[i.., j at axis]
+y[i.., j at axis] = (r[i.., j at axis] * (d[i.., j at axis] - t[i..])
+  if d[i.., j at axis] != t[i..] else 0.0)
+where t[i..] = sum(j) (r[i.., j at axis] * d[i.., j at axis]
+  if d[i.., j at axis] != 0.0 else 0.0)
+"""
+"""
+The adjoint of a row whose results nothing depends on is zero, also where these are NaN, as those of
+a row of which a mask leaves nothing are, for which other numbers are selected.
 """
 _LOG_SOFTMAX = """
-y[i.., j at axis] = d[i.., j at axis] - exp(r[i.., j at axis]) * t[i..]
+y[i.., j at axis] = d[i.., j at axis] - (exp(r[i.., j at axis]) * t[i..] if t[i..] != 0.0 else 0.0)
 where t[i..] = sum(j) d[i.., j at axis]
 """
 

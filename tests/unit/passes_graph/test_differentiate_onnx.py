@@ -80,6 +80,17 @@ CASES = {
         {"q": (1, 4, 3, 2), "k": (1, 2, 5, 2), "v": (1, 2, 5, 3), "mask": (3, 5)},
         {"softcap": 0.7},
     ),
+    "attention_without_places": Case(
+        "Attention",
+        {
+            "q": (1, 2, 3, 2),
+            "k": (1, 2, 5, 2),
+            "v": (1, 2, 5, 3),
+            "mask": np.where(
+                [[True] * 5, [False] * 5, [False, True, True, False, True]], 0, -np.inf
+            ),
+        },
+    ),
     "causal_attention": Case(
         "Attention",
         {"q": (2, 3, 8), "k": (2, 3, 8), "v": (2, 3, 8)},
