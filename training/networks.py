@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..errors import GlowError, ModelError
+from ..errors import GlowError, ModelError, UnsupportedError
 from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.normalization import BatchNormOp
 from ..glow_dialects.operator import text_of
@@ -122,7 +122,8 @@ class ImportedNetwork(Network):
                 )
             known[argument] = tensor.value
         for name, value in _parameters(main).items():
-            known[value] = graph.parameters[name].value
+            if name in self.values:
+                known[value] = graph.parameters[name].value
         for op in block.ops:
             if isinstance(op, func.ReturnOp):
                 names = [text_of(a.data.get(NAME)) or "" for a in main.res_attrs or ()]
@@ -153,6 +154,12 @@ def _loaded(model: Model, symbols: Mapping[str, int] | None = None) -> tuple[Mod
     statistic of its own there, which stays as it is.
     """
     module, inputs = load_parameters(model, symbols)
+    if len(main_function(module).body.block.args) > len(inputs):
+        raise UnsupportedError(
+            "the model draws random numbers, as Dropout does in training mode: a trainer takes "
+            "models as they are after training; export it for inference, or build it with glow.nn, "
+            "whose dropout is one in training alone"
+        )
     statistics = _statistics(module)
     for op, i in statistics:
         node = op.operands[i].owner

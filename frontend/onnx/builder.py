@@ -71,6 +71,8 @@ class GraphBuilder:
         The initializers of floats that stay as they are, because they are to be trained; None if
         all constants may be folded.
         """
+        self._trainable: dict[str, Node] = {}
+        """The nodes of these initializers by name."""
         self.differentiate: Differentiate | None = None
         """The function that differentiates; None if nobody can."""
         self.indices: list[Indices] = []
@@ -201,10 +203,21 @@ class GraphBuilder:
         return self.add(sizes_node(array_of_sizes(numbers, shape), i64))
 
     def initializer(self, node: Node, name: str) -> SSAValue:
-        """Appends the constant of an initializer."""
+        """
+        Appends the constant of an initializer. That of a body, which is read again in each step of
+        an unrolled loop, is one parameter; of several bodies, they may have the same name.
+        """
+        if self.parameters is None:
+            return self.add_constant(node)
+        own = name
+        while (known := self._trainable.get(own)) is not None:
+            if known.properties == node.properties:
+                return known.results[0]
+            own += "_"
         value = self.add_constant(node)
-        if self.parameters is not None and is_float(element(value)) and shape(value):
-            node.attributes["glow.name"] = StringAttr(name)
+        if is_float(element(value)) and shape(value):
+            node.attributes["glow.name"] = StringAttr(own)
+            self._trainable[own] = node
             self.parameters.add(value)
         return value
 

@@ -6,6 +6,7 @@ import glow
 import numpy as np
 import pytest
 from glow import nn
+from glow.errors import UnsupportedError
 from glow.training import SGD, AdamW
 from glow.training.optimizers import Optimizer
 from onnx import ModelProto, numpy_helper, parser
@@ -91,3 +92,48 @@ def test_a_scale_that_is_also_a_variance(rng: np.random.Generator) -> None:
         assert not np.array_equal(found.parameters[name], {"w": w, "s": ones, "b": zeros}[other])
     results = [glow.compile(t.graph({"x": (7, 5)}))(x)[0] for t in (found, expected)]
     np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-6)
+
+
+def test_an_initializer_of_the_body_of_a_loop(rng: np.random.Generator) -> None:
+    """All steps of the loop read one parameter, whether the graph or the body has it."""
+    w = rng.standard_normal((3, 3)).astype(np.float32)
+    numbers = ", ".join(map(str, w.ravel()))
+    text = """g (float[5,3] x) => (float[5,3] y) {{
+        n = Constant<value = int64 {{3}}>() c = Constant<value = bool {{1}}>()
+        y = Loop(n, c, x) <body = b (int64 i, bool going, float[5,3] s) =>
+        (bool on, float[5,3] t) {} {{ on = Identity(going) p = MatMul(s, w) t = Tanh(p) }}> }}"""
+    inside = parsed(text.format(f"<float[3,3] w = {{{numbers}}}>"))
+    x, target = (rng.standard_normal((5, 3)).astype(np.float32) for _ in range(2))
+    found, expected = (
+        trained(model, x, target, SGD(0.1)).parameters
+        for model in (inside, parsed(text.format(""), w=w))
+    )
+    assert not np.array_equal(found["w"], w)
+    np.testing.assert_allclose(found["w"], expected["w"], rtol=1e-5, atol=1e-6)
+
+
+def test_initializers_of_one_name_in_two_bodies(rng: np.random.Generator) -> None:
+    """They are two parameters, of which the branch that is taken changes one."""
+    model = parsed("""g (float[5,3] x, bool c) => (float[5,3] y) {
+        y = If(c) <
+            then_branch = a () => (float[5,3] u) <float[3] w = {1.0, 2.0, 3.0}> { u = Mul(x, w) },
+            else_branch = b () => (float[5,3] v) <float[3] w = {4.0, 5.0, 6.0}> { v = Mul(x, w) }
+        > }""")
+    x, target = (rng.standard_normal((5, 3)).astype(np.float32) for _ in range(2))
+    trainer = glow.Trainer(model, nn.mean_squared_error, SGD(0.1))
+    before = trainer.parameters
+    assert sorted(tuple(v) for v in before.values()) == [(1, 2, 3), (4, 5, 6)]
+    trainer.train_step([((x, np.array(False)), target)])
+    for name, value in before.items():
+        gradient = 2 * ((x * value - target) * x).sum(0) / 15 if value[0] == 4 else 0
+        np.testing.assert_allclose(trainer.parameters[name], value - 0.1 * gradient, rtol=1e-5)
+
+
+def test_dropout_of_training_mode_is_refused() -> None:
+    model = parsed(
+        """g (float[5,3] x) => (float[5,3] y) { ratio = Constant<value = float {0.5}>()
+        mode = Constant<value = bool {1}>() p = Mul(x, w) y = Dropout(p, ratio, mode) }""",
+        w=np.ones((5, 3), np.float32),
+    )
+    with pytest.raises(UnsupportedError, match="draws random numbers"):
+        glow.Trainer(model, nn.mean_squared_error, SGD(0.1))
