@@ -32,6 +32,8 @@ from .partials import PARTIALS
 from .terms import TermAlgebra, substituted
 
 _ALGEBRA = TermAlgebra()
+_EXACT = (Primitive.NEG, Primitive.ABS, Primitive.MAXIMUM, Primitive.MINIMUM, Primitive.SELECT)
+"""Operations on floats that do not round."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,22 @@ class _Split:
     def stage(self, stage: Stage) -> None:
         value = stage.value
         self._order = {loop: i for i, loop in enumerate(stage.loops)}
-        if isinstance(value, Reduce):
-            value = replace(value, body=self.term(value.body))
-        else:
-            value = self.term(value)
+        value = self._reduced(value, stage.loops) if isinstance(value, Reduce) else self.term(value)
         self._stages[stage] = new = replace(stage, value=value)
         self.found.append(new)
+
+    def _reduced(self, value: Reduce, loops: Sequence[Loop]) -> Reduce:
+        """
+        Returns a reduction of a term without reductions. Code rounds a product and a sum once or
+        twice, as its loops allow, so the terms of a maximum that have several roundings are kept:
+        those that are the largest then equal it.
+        """
+        body = self.term(value.body)
+        if _is_extremum(value) and _roundings(body) > 1:
+            terms = Stage(f"t{len(self.found)}", (*loops, *value.over), body)
+            self.found.append(terms)
+            body = _value_of(terms)
+        return replace(value, body=body)
 
     def term(self, term: Term) -> Term:
         """Returns a term without reductions in it; what was shared is shared again."""
@@ -90,7 +102,8 @@ class _Split:
         loops = tuple(
             sorted(term.loops, key=lambda x: (self._order.get(x, len(self._order)), x.name))
         )
-        stage = Stage(f"r{len(self.found)}", loops, replace(term, body=self.term(term.body)))
+        value = self._reduced(term, loops)
+        stage = Stage(f"r{len(self.found)}", loops, value)
         self.found.append(stage)
         indices = tuple(LoopValue(NumberKind.INTEGER, term.at, x) for x in loops)
         return Read(term.type, term.at, stage, stage.shape, indices)
@@ -104,9 +117,33 @@ def partials(stage: Stage, wanted: AbstractSet[int | Stage]) -> list[Partial]:
     factor: Term | None = None
     if value.combine is Primitive.MUL and value.over:
         factor = _value_of(_product_of_others(stage, value))
-    elif value.combine not in (Primitive.ADD, Primitive.MUL):
+    elif _is_extremum(value):
         factor = _share_of_ties(stage, value)
     return list(_through(value.body, value.over, factor, wanted))
+
+
+def compares_stages(stage: Stage) -> bool:
+    """Returns whether a stage is the maximum or minimum of a term that reads other stages."""
+    value = stage.value
+    if not isinstance(value, Reduce) or not _is_extremum(value):
+        return False
+    reads = (t for t in _operands_first(value.body) if isinstance(t, Read))
+    return any(isinstance(read.source, Stage) for read in reads)
+
+
+def _is_extremum(value: Reduce) -> bool:
+    return value.combine not in (Primitive.ADD, Primitive.MUL)
+
+
+def _roundings(term: Term) -> int:
+    """Returns how many operations of a term round floats."""
+    return sum(
+        isinstance(t, Apply)
+        and t.kind not in _EXACT
+        and not isinstance(t.type, NumberKind)
+        and is_float(t.type)
+        for t in _operands_first(term)
+    )
 
 
 def indices_of(stage: Stage) -> tuple[Term, ...]:

@@ -209,6 +209,33 @@ def test_norms_of_zeros_have_no_derivative(p: int | None, mode: str) -> None:
         np.testing.assert_allclose(found["grad.x"], wanted, rtol=1e-9)
 
 
+@pytest.mark.parametrize("element", ["f32", "f64"])
+@pytest.mark.parametrize("term", ["x[i,j] - w[j] * w[j]", "x[i,j] * w[j] + x[i,j]", "exp(x[i,j])"])
+def test_code_finds_which_terms_attain_an_extremum(
+    term: str, element: str, rng: np.random.Generator
+) -> None:
+    """One term of each row does, in whatever order code rounds products and sums."""
+    given, w, loss = (f"tensor<{n}{element}>" for n in ("53x7x", "7x", "53x"))
+    reads = "%x, %w" if "w" in term else "%x"
+    types = f"{given}, {w}" if "w" in term else given
+    module = parse(f"""
+        func.func @main(%x: {given} {{glow.name = "x"}}, %w: {w} {{glow.name = "w"}})
+            -> ({loss} {{glow.name = "out"}}) {{
+          %y = glow.generic {reads} formula "y[i] = min(j) ({term})" : ({types}) -> {loss}
+          func.return %y : {loss}
+        }}""")
+    dtype = np.dtype(f"f{int(element[1:]) // 8}")
+    feeds = {
+        "x": rng.standard_normal((53, 7)),
+        "w": rng.standard_normal(7),
+        "seed.out": np.ones(53),
+    }
+    model = glow.compile(glow.differentiate(module, wrt=["x"], seed=True))
+    (found,) = model.run(["grad.x"], {n: a.astype(dtype) for n, a in feeds.items()})
+    assert np.isfinite(found).all()
+    assert (np.count_nonzero(found, axis=1) == 1).all()
+
+
 @pytest.mark.parametrize("case", ["lstm", "lstm_input_forget", "gru", "gru_reset_after", "rnn"])
 def test_recurrent_layers_are_computed_once(case: str) -> None:
     """A compiled gradient has one layer, which keeps what the backward pass reads."""
