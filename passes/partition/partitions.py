@@ -27,6 +27,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
+    MemRefType,
     ModuleOp,
     StringAttr,
     TensorType,
@@ -113,10 +114,12 @@ class PartitionedNetwork:
 
 
 def is_partitioned(module: ModuleOp) -> bool:
-    """Returns whether `@main` of a module calls partitions."""
+    """Returns whether `@main` of a module calls partitions. Those of buffers call kernels."""
     main = _functions(module).get(MAIN)
     called = main is not None and len(main.body.blocks) == 1 and main.body.block.first_op
-    return isinstance(called, func.CallOp)
+    if not isinstance(called, func.CallOp):
+        return False
+    return not any(isinstance(v.type, MemRefType) for v in (*called.operands, *called.results))
 
 
 def read_partitions(module: ModuleOp) -> PartitionedNetwork:

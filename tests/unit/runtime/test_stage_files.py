@@ -118,6 +118,20 @@ def test_modules_that_do_not_say_their_stage(rng: np.random.Generator) -> None:
         glow.compile(model.stages["allocated"], backend="interpreter")
 
 
+def test_kernels_that_are_called_with_nothing_before(tmp_path: Path) -> None:
+    """The first operation of `@main` is then a call, as in a network that is split over devices."""
+    graph = tmp_path / "exp.mlir"
+    graph.write_text("""
+      func.func @main(%x: tensor<3x5xf32> {glow.name = "x"}) -> (tensor<3x5xf32>) {
+        %y = glow.exp %x : (tensor<3x5xf32>) -> tensor<3x5xf32>
+        func.return %y : tensor<3x5xf32>
+      }""")
+    glow.compile(graph).dump_stages(tmp_path)
+    (kernels,) = tmp_path.glob("*-kernels.mlir")
+    with pytest.raises(GlowError, match="is at the stage kernels, which lacks what the stage all"):
+        glow.compile(kernels)
+
+
 def test_other_backends_and_options(
     dumped: Dumped, tmp_path: Path, capsys: pytest.CaptureFixture[str], rng: np.random.Generator
 ) -> None:
