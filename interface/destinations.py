@@ -118,7 +118,8 @@ def _destination(value: object, info: TensorInfo) -> np.ndarray:
             f"array with strides {array.strides}, writable: {flags.writeable}"
         )
     if array.dtype != info.dtype or not _may_be(array.shape, info):
-        found = f"{array.dtype.name}[{', '.join(map(str, array.shape))}]"
+        order = "" if array.dtype.isnative else " in the byte order of another machine"
+        found = f"{array.dtype.name}[{', '.join(map(str, array.shape))}]{order}"
         raise InputError(f"output {info.name!r}: expected memory {info}, found {found}")
     return array
 

@@ -120,6 +120,7 @@ def test_wrong_memory_is_an_error():
         ({"sum": one}, "missing memory for output 'difference'"),
         ({"sum": one, "delta": two}, "no output is called 'delta'"),
         ([one, two.astype(np.float64)], "expected memory float32"),
+        ([one, two.astype(two.dtype.newbyteorder())], "in the byte order of another machine"),
         ([one, np.empty((3, 2), np.float32).T], "C-contiguous"),
         ([one, fixed], "writable: False"),
         ([one, [1, 2]], "expected writable memory"),
