@@ -78,14 +78,14 @@ def generate(
 
     Prompts of one length run as one batch. The tokens of a prompt depend on the `seed` and its
     number, not on the other prompts. `pieces` are the numbers of prompt tokens of one call, of
-    which one is 1. Raises InputError for an empty prompt, and what a call raises.
+    which one is 1. Raises InputError for a prompt that is empty or no list of integers, and what a
+    call raises.
     """
-    if any(len(prompt) == 0 for prompt in prompts):
-        raise InputError("expected prompts of at least one token, found an empty one")
-    found: list[list[int]] = [[] for _ in prompts]
-    for length in sorted({len(prompt) for prompt in prompts}):
-        chosen = [i for i, prompt in enumerate(prompts) if len(prompt) == length]
-        steps = stream(model, [prompts[i] for i in chosen], sampling, seed, pieces, chosen)
+    given = [_tokens(prompt) for prompt in prompts]
+    found: list[list[int]] = [[] for _ in given]
+    for length in sorted({ids.size for ids in given}):
+        chosen = [i for i, ids in enumerate(given) if ids.size == length]
+        steps = _stream(model, [given[i] for i in chosen], sampling, seed, pieces, chosen)
         open_ones = set(chosen)
         for _, tokens in zip(range(most), steps, strict=False):
             for i, token in zip(chosen, tokens, strict=True):
@@ -109,10 +109,38 @@ def stream(
     """
     Yields the next token of each prompt, without end. Prompts have one length. `numbers` are those
     from which random numbers follow, with `seed`; by default, 0 for the first prompt, and so on.
+    Raises InputError for prompts of several lengths, and for what `generate` refuses.
     """
+    given = [_tokens(prompt) for prompt in prompts]
+    if len(lengths := {ids.size for ids in given}) != 1:
+        raise InputError(f"expected prompts of one length, found the lengths {sorted(lengths)}")
+    return _stream(model, given, sampling, seed, pieces, numbers)
+
+
+def _tokens(prompt: Sequence[int]) -> np.ndarray:
+    """Returns a prompt as i64[tokens]. Raises InputError unless it is a list of integers."""
+    try:
+        ids = np.asarray(prompt)
+    except ValueError:  # lists of several lengths
+        ids = np.empty((0, 0))
+    if ids.shape == (0,):
+        raise InputError("expected prompts of at least one token, found an empty one")
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise InputError(f"expected each prompt to be a list of integers, found {prompt!r}")
+    return ids.astype(np.int64)
+
+
+def _stream(
+    model: CachedModel,
+    prompts: Sequence[np.ndarray],
+    sampling: Sampling | None,
+    seed: int,
+    pieces: Sequence[int],
+    numbers: Sequence[int] | None,
+) -> Iterator[list[int]]:
     choice = sampling or Sampling()
     streams = [np.random.default_rng([seed, n]) for n in numbers or range(len(prompts))]
-    ids = np.array(prompts, np.int64)
+    ids = np.stack(prompts)
     session = model.session(rows=ids.shape[1] + 1)
     logits = _prompt(model, session, ids, pieces)
     while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..interface.cache_rows import Rows
 from ..interface.signature import Signature
 from ..interface.symbols import Binding
 from ..runtime.buckets import POWERS, bucket_of
+from ..runtime.options import at_least_one
 from .specialization import LatestUsed, SpecializationRules, SymbolicModel
 
 if TYPE_CHECKING:
@@ -68,10 +70,12 @@ class CachedModel(SymbolicModel):
         """
         Returns a session with caches of its own, without tokens. `rows` is the number of tokens
         that its memory has room for in the beginning; it grows if necessary. Raises GlowError for
-        a `state`: caches begin without rows.
+        a `state`: caches begin without rows. Raises InputError for `rows` above all buckets.
         """
         if state:
             raise GlowError("caches of a session begin without rows; run it on the first tokens")
+        if rows != 0:
+            self.bucket(at_least_one("rows", rows))
         return CacheSession(self, rows)
 
     def bucket(self, rows: int) -> int:
@@ -139,9 +143,9 @@ class CacheSession:
 
     def truncate(self, length: int) -> None:
         """Forgets all but the first tokens. Raises InputError if there are fewer."""
-        if not 0 <= length <= self.length:
-            raise InputError(f"expected a length in 0 to {self.length}, found {length}")
-        self.length = length
+        if not isinstance(length, Integral) or not 0 <= length <= self.length:
+            raise InputError(f"expected a length in 0 to {self.length}, found {length!r}")
+        self.length = int(length)
 
     def fork(self) -> CacheSession:
         """Returns another session that has seen the same tokens, with memory of its own."""

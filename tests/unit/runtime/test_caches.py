@@ -135,6 +135,15 @@ def test_ten_threads_with_a_session_each(rng: np.random.Generator):
     assert len(model.programs) == 1
 
 
+def test_wrong_rows_of_a_session_are_refused_at_once(rng: np.random.Generator):
+    model = _compiled(small_decoder(rng, layers=1), "interpreter", buckets=[16])
+    for rows in (-1, 2.0, "16"):
+        with pytest.raises(glow.GlowError, match="expected rows to be an integer"):
+            model.session(rows=rows)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(glow.InputError, match="is 17, and its largest bucket is 16"):
+        model.session(rows=17)
+
+
 def test_sessions_fork_truncate_and_begin_anew(rng: np.random.Generator):
     network = small_decoder(rng, layers=1)
     model = _compiled(network, "interpreter", buckets=[16])
@@ -145,6 +154,9 @@ def test_sessions_fork_truncate_and_begin_anew(rng: np.random.Generator):
     (continued,) = session(second)
     np.testing.assert_array_equal(fork(second)[0], continued)
     session.truncate(4)
+    for wrong in (5, -1, 2.0):
+        with pytest.raises(glow.InputError, match=f"expected a length in 0 to 4, found {wrong}"):
+            session.truncate(wrong)  # pyright: ignore[reportArgumentType]
     np.testing.assert_array_equal(session(second)[0], continued)
     session.reset()
     np.testing.assert_array_equal(session(first)[0], begun)

@@ -6,7 +6,7 @@ import glow
 import numpy as np
 import onnxruntime
 import pytest
-from glow.generation import Sampling, generate
+from glow.generation import Sampling, generate, stream
 from glow.models.cached_model import CachedModel
 from glow.tests.support.small_decoder import VOCABULARY, no_past, small_decoder
 
@@ -42,6 +42,11 @@ def test_greedy_tokens_are_those_of_whole_calls(masked: bool, rng: np.random.Gen
         generate(model, [[1], []], 3)
     with pytest.raises(glow.GlowError, match="of which one is 1"):
         generate(model, [[1]], 3, pieces=(2,))
+    for wrong in ([1, 2], [[1.5]], [[[1], [2, 3]]], ["text"]):
+        with pytest.raises(glow.InputError, match="expected each prompt to be a list of integers"):
+            generate(model, wrong, 3)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(glow.InputError, match=r"of one length, found the lengths \[1, 2\]"):
+        stream(model, [[1], [2, 3]])
 
 
 def test_probabilities(rng: np.random.Generator):
