@@ -290,26 +290,29 @@ func.func @patches(%x: tensor<9x128x9x9xf32>, %w: tensor<128x128x3x3xf32>, %b: t
 // -----
 
 // With few filters, patches take longer to write than they save; a group has no patches of its own.
-func.func @few_filters(%x: tensor<8x64x9x9xf32>, %w: tensor<64x64x3x3xf32>, %v: tensor<256x32x3x3xf32>, %b: tensor<64xf32>, %c: tensor<256xf32>) -> (tensor<8x64x7x7xf32>, tensor<8x256x7x7xf32>) {
-  %y = glow.convolution %x, %w, %b : (tensor<8x64x9x9xf32>, tensor<64x64x3x3xf32>, tensor<64xf32>) -> tensor<8x64x7x7xf32>
-  %z = glow.convolution %x, %v, %c group 2 : (tensor<8x64x9x9xf32>, tensor<256x32x3x3xf32>, tensor<256xf32>) -> tensor<8x256x7x7xf32>
-  func.return %y, %z : tensor<8x64x7x7xf32>, tensor<8x256x7x7xf32>
+func.func @few_filters(%x: tensor<8x64x9x9xf32>, %w: tensor<8x64x1x1xf32>, %v: tensor<256x64x1x1xf32>, %u: tensor<256x32x1x1xf32>, %b: tensor<8xf32>, %c: tensor<256xf32>) {
+  %y = glow.convolution %x, %w, %b : (tensor<8x64x9x9xf32>, tensor<8x64x1x1xf32>, tensor<8xf32>) -> tensor<8x8x9x9xf32>
+  %z = glow.convolution %x, %v, %c : (tensor<8x64x9x9xf32>, tensor<256x64x1x1xf32>, tensor<256xf32>) -> tensor<8x256x9x9xf32>
+  %g = glow.convolution %x, %u, %c group 2 : (tensor<8x64x9x9xf32>, tensor<256x32x1x1xf32>, tensor<256xf32>) -> tensor<8x256x9x9xf32>
+  func.return
 }
 
 // AUTO-LABEL: @few_filters(
-// AUTO-COUNT-2: glow.convolution
-// AUTO-NOT:     glow.matmul
+// AUTO-NEXT:  %y = glow.convolution
+// AUTO:       glow.matmul
+// AUTO:       glow.convolution {{.*}} group 2
 // PRODUCT-LABEL: @few_filters(
-// PRODUCT:       glow.matmul
+// PRODUCT-COUNT-2: glow.matmul
 // PRODUCT:       glow.convolution {{.*}} group 2
 
 // ROUNDED-LABEL: @few_filters(
+// ROUNDED-NEXT:  %y = glow.convolution
 // ROUNDED:       glow.matmul
 // ROUNDED:       glow.convolution {{.*}} group 2
 
 // -----
 
-// A product that is rounded repays patches of fewer filters, but not where rows fill whole vectors, or of as few as 8 filters.
+// A product that is rounded repays patches of few filters where rows fill a part of a vector, but not where they fill whole vectors.
 func.func @rounded(%x: tensor<16x32x6x6xf32>, %w: tensor<32x32x3x3xf32>, %v: tensor<8x32x3x3xf32>, %z: tensor<8x32x34x34xf32>, %b: tensor<32xf32>,
     %c: tensor<8xf32>) -> (tensor<16x32x4x4xf32>, tensor<16x8x4x4xf32>, tensor<8x32x32x32xf32>) {
   %few = glow.convolution %x, %v, %c : (tensor<16x32x6x6xf32>, tensor<8x32x3x3xf32>, tensor<8xf32>) -> tensor<16x8x4x4xf32>
@@ -319,14 +322,13 @@ func.func @rounded(%x: tensor<16x32x6x6xf32>, %w: tensor<32x32x3x3xf32>, %v: ten
 }
 
 // ROUNDED-LABEL: @rounded(
-// ROUNDED-NEXT:  %few = glow.convolution
+// ROUNDED-NEXT:  %few = glow.generic %x
+// ROUNDED:       %few{{.*}} = glow.matmul
 // ROUNDED:       %wide{{.*}} = glow_cpu.winograd_convolution
-// ROUNDED:       glow.generic %x
+// ROUNDED:       %y = glow.generic %x
 // ROUNDED:       glow.matmul
 // AUTO-LABEL: @rounded(
-// AUTO-NEXT:  %few = glow.convolution
-// AUTO:       %wide{{.*}} = glow_cpu.winograd_convolution
-// AUTO:       %y = glow.convolution
+// AUTO-COUNT-3: glow_cpu.winograd_convolution
 
 // -----
 
