@@ -16,7 +16,6 @@ from xdsl.ir import SSAValue
 
 from ...glow_dialects import costs
 from ...glow_dialects.costs import Filters
-from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.matrix import MatMulOp
@@ -49,21 +48,20 @@ def best_tile_at_run_time(
     if not _applies(node, block):
         return None
     images, outputs, *counts = shape_of(node.result.type)
-    inputs, group = shape_of(node.input.type)[1], node.group.value.data
     kernel = tuple(shape_of(node.filter.type)[2:])
     window = kernel, node.call.ints("dilations"), node.call.ints("strides")
-    channels = (num_blocks(n, block) * block for n in (inputs, outputs))
-    blocked = Layer(images, *channels, tuple(counts), group, *window)
-    if not blocked.has_winograd:
+    inputs, outputs = (
+        num_blocks(n, block) * block for n in (shape_of(node.input.type)[1], outputs)
+    )
+    layer = Layer(images, inputs, outputs, tuple(counts), node.group.value.data, *window)
+    if not layer.has_winograd:
         return None
     filters = Filters(machine)
-    moved = costs.copies(type_bytes(node.input.type) + type_bytes(node.result.type))
-    times: dict[int | None, float] = {
-        tile: winograd_cost(blocked, Winograd(tile), filters)
-        + _transform_cost(blocked, tile)
-        + moved
-        for tile in TILES
-    }
+    moved = costs.copies(4 * sum(prod(shape_of(v.type)) for v in (node.input, node.result)))
+    times: dict[int | None, float] = {}
+    for tile in TILES:
+        transform = _transform_cost(layer, tile)
+        times[tile] = winograd_cost(layer, Winograd(tile), filters) + transform + moved
     if not forced:
         cycles = plain_cycles(node, machine)
         if has_patches(node):
