@@ -48,9 +48,12 @@ def plain_convolution_cycles(
     `terms` terms each. Its vectors are parts of rows of `row` elements.
     """
     lanes, speed = machine.lanes(32), TIMINGS.plain_convolution_speed
-    if row < lanes and row != lanes // 2:
-        speed /= 2
-    vectors = -(-row // lanes) if row != lanes // 2 else 1 / 2
+    vectors = -(-row // lanes)
+    if row == lanes // 2:
+        vectors = 1 / 2
+    elif row < lanes:
+        # a part of a vector takes the time of two
+        vectors = 2
     return filters * terms * places * vectors / row / TIMINGS.vector_units / speed
 
 

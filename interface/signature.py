@@ -224,9 +224,8 @@ class Signature:
         if not self._judging:
             return memory
         given = iter(memory)
-        hidden = frozenset(self._judging)
         return [
-            np.empty(info.shape, info.dtype) if i in hidden else next(given)
+            np.empty(info.shape, info.dtype) if i in self._judging else next(given)
             for i, info in enumerate(self.outputs)
         ]
 

@@ -40,37 +40,15 @@ class ObservedGraph:
     ):
         """`graph` is not changed. Raises the errors of compilation."""
         copy = graph.clone()
-        self._arguments: dict[str, int] = {}
-        self._results: dict[str, int] = {}
         self._own = len(signature_of(graph).shown)
-        self._make_results(copy)
+        self._arguments, numbers = _make_results(copy)
         places = {number: i for i, number in enumerate(signature_of(copy).shown)}
-        self._results = {name: places[number] for name, number in self._results.items()}
         self._program = runnable(copy, backend, threads, cache)
         self.inputs, outputs = self._program.get_inputs(), self._program.get_outputs()
-        self._results = {n: i for n, i in self._results.items() if None not in outputs[i].shape}
+        found = {name: places[number] for name, number in numbers.items()}
+        self._results = {n: i for n, i in found.items() if None not in outputs[i].shape}
         self.outputs: list[np.ndarray] = []
         """The graph's own results in the last run."""
-
-    def _make_results(self, module: ModuleOp) -> None:
-        main = main_function(module)
-        end = main.body.block.last_op
-        assert end is not None
-        returned: list[SSAValue] = list(end.operands)
-        for value, key in profiled_values(main).items():
-            if isinstance(value, BlockArgument):
-                self._arguments[key.name] = value.index
-            elif (name := _noted_name(value)) is not None:
-                if value not in returned:
-                    returned.append(value)
-                self._results[name] = returned.index(value)
-        attributes = list(main.res_attrs.data) if main.res_attrs is not None else []
-        attributes += [DictionaryAttr({})] * (len(returned) - len(attributes))
-        end.operands = returned
-        main.properties["function_type"] = FunctionType.from_lists(
-            list(main.function_type.inputs), [v.type for v in returned]
-        )
-        main.properties["res_attrs"] = ArrayAttr(attributes)
 
     def run(self, feed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """
@@ -83,6 +61,33 @@ class ObservedGraph:
             name: np.asarray(feed[self.inputs[i].name]) for name, i in self._arguments.items()
         }
         return arguments | {name: outputs[i] for name, i in self._results.items()}
+
+
+def _make_results(module: ModuleOp) -> tuple[dict[str, int], dict[str, int]]:
+    """
+    Makes all float values results. Returns the numbers of the arguments and of the results that
+    they are, by name.
+    """
+    arguments, results = dict[str, int](), dict[str, int]()
+    main = main_function(module)
+    end = main.body.block.last_op
+    assert end is not None
+    returned: list[SSAValue] = list(end.operands)
+    for value, key in profiled_values(main).items():
+        if isinstance(value, BlockArgument):
+            arguments[key.name] = value.index
+        elif (name := _noted_name(value)) is not None:
+            if value not in returned:
+                returned.append(value)
+            results[name] = returned.index(value)
+    attributes = list(main.res_attrs.data) if main.res_attrs is not None else []
+    attributes += [DictionaryAttr({})] * (len(returned) - len(attributes))
+    end.operands = returned
+    main.properties["function_type"] = FunctionType.from_lists(
+        list(main.function_type.inputs), [v.type for v in returned]
+    )
+    main.properties["res_attrs"] = ArrayAttr(attributes)
+    return arguments, results
 
 
 def _noted_name(value: SSAValue) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 
-from onnx import NodeProto
+from onnx import GraphProto, NodeProto
 
 from ...errors import ModelError
 from .node import node_label
@@ -39,19 +39,23 @@ def sort_nodes(nodes: Sequence[NodeProto], defined: Iterable[str]) -> list[NodeP
     return [nodes[i] for i in order]
 
 
+def subgraphs_of(node: NodeProto) -> list[GraphProto]:
+    """Returns the graphs in the attributes of a node."""
+    each = ([a.g] if a.HasField("g") else a.graphs for a in node.attribute)
+    return [graph for graphs in each for graph in graphs]
+
+
 def used_names(node: NodeProto) -> list[str]:
     """
     Returns the values that a node uses: its inputs, and those that its subgraphs take from outside.
     """
     found = [*node.input]
-    for attribute in node.attribute:
-        graphs = [attribute.g] if attribute.HasField("g") else attribute.graphs
-        for graph in graphs:
-            own = {i.name for i in (*graph.input, *graph.initializer)}
-            own.update(name for inner in graph.node for name in inner.output)
-            used = [name for inner in graph.node for name in used_names(inner)]
-            used += [o.name for o in graph.output]
-            found += [name for name in used if name not in own]
+    for graph in subgraphs_of(node):
+        own = {i.name for i in (*graph.input, *graph.initializer)}
+        own.update(name for inner in graph.node for name in inner.output)
+        used = [name for inner in graph.node for name in used_names(inner)]
+        used += [o.name for o in graph.output]
+        found += [name for name in used if name not in own]
     return found
 
 

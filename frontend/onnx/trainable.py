@@ -12,6 +12,7 @@ from ...semantics.arrays import constant_of
 from .builder import element, shape
 from .importer import MAX_ELEMENTS
 from .load import Model
+from .order import subgraphs_of
 from .weights import WeightReader
 
 
@@ -39,18 +40,12 @@ def float_initializers(model: Model) -> tuple[dict[str, np.ndarray], set[str]]:
 def _nodes(graph: GraphProto) -> Iterator[NodeProto]:
     for node in graph.node:
         yield node
-        for body in _bodies(node):
+        for body in subgraphs_of(node):
             yield from _nodes(body)
-
-
-def _bodies(node: NodeProto) -> Iterator[GraphProto]:
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
 
 
 def _initializers(model: Model) -> Iterator[TensorProto]:
     yield from model.initializers
     for node in _nodes(model.proto.graph):
-        for body in _bodies(node):
+        for body in subgraphs_of(node):
             yield from body.initializer

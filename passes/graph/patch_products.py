@@ -47,11 +47,8 @@ def has_patches(node: ConvolutionOp) -> bool:
 def plain_cycles(node: ConvolutionOp, machine: MachineDescription) -> float:
     """Returns the estimated cycles of a convolution of plain tensors by its definition."""
     filters, places, terms = _product_sizes(node)
-    images, _, *counts = shape_of(node.result.type)
-    # vectors are parts of rows of the result or of the filter, or of whole images
-    row = max(counts[-1], shape_of(node.filter.type)[-1])
-    if _is_pointwise(node):
-        row = places // images
+    # rows of pointwise convolutions are whole images
+    row = places // shape_of(node.result.type)[0] if _is_pointwise(node) else _row(node)
     return plain_convolution_cycles(filters, row, places, terms, machine)
 
 
@@ -74,8 +71,12 @@ def repays_patches(node: ConvolutionOp, machine: MachineDescription, rounded: bo
     if not rounded or cycles == inf or element_of(node.input.type) != f32:
         return False
     filters, places, terms = _product_sizes(node)
-    row = max(shape_of(node.result.type)[-1], shape_of(node.filter.type)[-1])
-    return repays_rounded_patches(filters, row, places, terms, machine)
+    return repays_rounded_patches(filters, _row(node), places, terms, machine)
+
+
+def _row(node: ConvolutionOp) -> int:
+    """Returns the size of the rows, of the result or of the filter, whose parts are vectors."""
+    return max(shape_of(node.result.type)[-1], shape_of(node.filter.type)[-1])
 
 
 def _is_pointwise(node: ConvolutionOp) -> bool:

@@ -87,11 +87,9 @@ def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
                 blocks = [d for d in others if image.stride(d) == 0 != filters.stride(d)]
                 pixels = [d for d in others if filters.stride(d) == 0 != image.stride(d)]
                 # a tile reads one index, so what an index places is the same for all of the tile
-                if any(read.is_chosen_along(vector) for read in (image, filters)):
+                if any(filters.is_chosen_along(d) for d in (vector, *pixels)):
                     continue
-                if any(filters.is_chosen_along(d) for d in pixels):
-                    continue
-                if any(image.is_chosen_along(d) for d in blocks):
+                if any(image.is_chosen_along(d) for d in (vector, *blocks)):
                     continue
                 found = (vector, vector.size // lanes, image, filters, tuple(blocks), tuple(pixels))
                 return Roles(nest, machine, *found)

@@ -99,7 +99,7 @@ def test_the_cost_model_chooses(
 
 
 def test_the_filter_may_be_infinite(rng: Rng):
-    """What a filter multiplies is infinite or NaN then, and other outputs stay."""
+    """Outputs of an infinite filter are infinite or NaN, and those of other filters stay."""
     model, shapes = model_of(1, (16, 16, 3, 3), (12, 12), {"pads": [1, 1, 1, 1]})
     x, w, b = random_arrays(rng, shapes)
     (want,) = glow.compile(model)(x, w, b)
