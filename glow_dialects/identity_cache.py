@@ -35,7 +35,8 @@ def cached_by_identity(
 
     @wraps(function)
     def cached(attribute: A, *rest: P.args, **named: P.kwargs) -> R:
-        key = (id(attribute), *rest, *named.items())
+        # most functions have one argument, and a number is a key much sooner than a tuple
+        key = (id(attribute), *rest, *named.items()) if rest or named else id(attribute)
         entry = found.get(key)
         if entry is None:
             if len(found) >= LARGEST:

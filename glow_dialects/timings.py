@@ -233,6 +233,8 @@ class Timings:
     """The same for vectors of rows that indices name: a large tile finds each row fewer times."""
     chosen_step: float = 4.0
     """Cycles to find the row that an index names, and to prefetch a later one."""
+    most_kept_share: float = 3 / 4
+    """The part of the vector registers that an array fills at most whose code is written out."""
     most_emitted: int = 240
     """Operations that the points of a register tile emit, loads aside: more code is not faster."""
     most_unrolled_products: int = 96

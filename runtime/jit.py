@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _SMALL = 8 << 10
 """Characters of texts whose objects a process keeps where there is no cache."""
+_ALLOCA = " = alloca "
+"""The text of the allocation of an array on the stack."""
 _lock = threading.RLock()
 _library_names = itertools.count()
 
@@ -73,9 +75,10 @@ def compile_object(text: str, target: Target) -> bytes:
     """
     Returns the object file (ELF on Linux) of one LLVM IR module given as text.
 
-    Kernels arrive with explicit vectors, tiles and loops, so no IR passes run but the inlining of
-    elementary functions: others cost more time than the code generator and change nothing that
-    matters. Raises CompileError if LLVM rejects the text.
+    Kernels arrive with explicit vectors, tiles and loops, so only two IR passes run: the inlining
+    of elementary functions, and the promotion of small arrays to registers. Others cost more time
+    than the code generator and change nothing that matters. Raises CompileError if LLVM rejects the
+    text.
     """
     _initialize()
     with _lock:
@@ -87,15 +90,24 @@ def compile_object(text: str, target: Target) -> bytes:
         generator = target.create()
         module.triple = target.triple
         module.data_layout = str(generator.target_data)
-        if ALWAYS_INLINE in text:
-            _inline(module, generator)
+        _run_passes(module, generator, inlines=ALWAYS_INLINE in text, has_arrays=_ALLOCA in text)
         return generator.emit_object(module)
 
 
-def _inline(module: llvm.ModuleRef, generator: llvm.TargetMachine) -> None:
-    """Puts the functions that ask for it in the place of their calls."""
+def _run_passes(
+    module: llvm.ModuleRef, generator: llvm.TargetMachine, *, inlines: bool, has_arrays: bool
+) -> None:
+    """
+    Puts the functions that ask for it in the place of their calls, and keeps elements of small
+    arrays in registers where their places are known.
+    """
+    if not inlines and not has_arrays:
+        return
     passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
+    if inlines:
+        passes.add_always_inliner_pass()
+    if has_arrays:
+        passes.add_sroa_pass()
     options = llvm.create_pipeline_tuning_options(speed_level=0)
     passes.run(module, llvm.create_pass_builder(generator, options))
 

@@ -100,6 +100,10 @@ class VectorSchedule(Schedule):
         """Returns whether each tile of a loop with parts has code of its own, instead of a loop."""
         return False
 
+    def writes_out(self, dim: Dim) -> bool:
+        """Returns whether the iterations of a parallel loop are written out one after the other."""
+        return False
+
     def ends_smaller(self, dim: Dim) -> bool:
         """
         Returns whether the last tile of a loop is smaller where no element may be visited twice.
@@ -129,6 +133,11 @@ class Elementwise(VectorSchedule):
 
     prefetch_distance: Mapping[int, int] = field(default_factory=dict)
     """For operands, by number: how many elements ahead to prefetch vectors."""
+    written_out: Dim | None = None
+    """The innermost loop, if its iterations are written out one after the other."""
+
+    def writes_out(self, dim: Dim) -> bool:
+        return dim is self.written_out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +165,7 @@ class Reducing(VectorSchedule):
     unrolled: frozenset[Dim] = frozenset()
     """The reduction loops that are unrolled."""
     steps: int = 1
-    """The steps of the innermost loop of the reduction that are emitted together."""
+    """The steps of the innermost loop of the reduction that are written out one after the other."""
     prefetch_distance: Mapping[int, int] = field(default_factory=dict)
     """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
     prefetch_steps: Mapping[int, int] = field(default_factory=dict)

@@ -34,7 +34,7 @@ from .codegen.limited_loops import RowCount
 from .codegen.memory import Bound, FlatBuffers
 from .codegen.step_generator import Sharing, StepGenerator
 from .codegen.types import INDEX, flat_type, memory_type, significant_strides
-from .scratch import ALIGNMENT
+from .scratch import ALIGNMENT, is_small
 
 _ONE_OPERAND = DenseArrayBase.from_list(_i32, [1, 0, 0, 0])
 
@@ -90,16 +90,18 @@ _FLAGS = tuple(field.name for field in fields(KernelInterface) if field.default 
 def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp:
     """
     Returns the function of a kernel, which says its `KernelInterface`. The private scratch of each
-    thread follows the scratch that all threads use.
+    thread follows the scratch that all threads use; what is small lies on the stack instead.
     """
     steps, threads = KernelSteps(kernel), kernel.thread_count
     _expect_registers(kernel, steps, machine)
     shared = threads > 1
     loops = [op for op in kernel.walk() if isinstance(op, RepeatOp)]
-    scratch = [op.result for op in steps.scratch()]
-    common = [steps.buffer(v) for v in scratch if not shared or _is_common(v, loops)]
-    places, common_bytes = _packed(common)
-    own_places, own_bytes = _packed([steps.buffer(v) for loop in loops for v in loop.private])
+    scratch = {steps.buffer(op.result): op.result for op in steps.scratch()}
+    common = [b for b, v in scratch.items() if shared and _is_common(v, loops)]
+    on_stack = [b for b in scratch if b not in common and is_small(b)]
+    places, common_bytes = _packed(common if shared else list(scratch), on_stack)
+    private = [steps.buffer(v) for loop in loops for v in loop.private]
+    own_places, own_bytes = _packed(private, on_stack)
     scratch_bytes = common_bytes + threads * own_bytes
     leading = [INDEX, llvm.LLVMPointerType()] if shared else []
     types = [argument_type(a.type) for a in kernel.body.block.args]
@@ -114,7 +116,9 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
         flat[buffer] = reinterpreted(emitter, argument, t)
     for buffer, place in places.items():
         flat[buffer] = _in_scratch(emitter, arguments[-1], buffer, emitter.index(place))
-    sharing, private_flat = None, {}
+    sharing = None
+    private_flat = {buffer: _on_stack(emitter, buffer) for buffer in on_stack}
+    flat.update(private_flat)
     if shared:
         thread, team = block.args[:2]
         thread.name_hint, team.name_hint = "thread", "team"
@@ -192,10 +196,20 @@ def _in_scratch(emitter: Emitter, scratch: SSAValue, buffer: Buffer, shift: SSAV
     return emitter.op(memref.ViewOp, (scratch, shift), t)
 
 
-def _packed(buffers: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
-    """Returns the place of each buffer if they lie one after the other, and the bytes of all."""
+def _on_stack(emitter: Emitter, buffer: Buffer) -> SSAValue:
+    """Allocates a buffer for as long as a call of the function takes."""
+    array = memref.AllocaOp.get(memory_type(buffer.element), ALIGNMENT, [buffer.high])
+    emitter.add(array)
+    return array.memref
+
+
+def _packed(buffers: Sequence[Buffer], others: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
+    """
+    Returns the place of each buffer if they lie one after the other, and the bytes of all. Some
+    `others` lie elsewhere.
+    """
     places, end = {}, 0
-    for buffer in dict.fromkeys(buffers):
+    for buffer in dict.fromkeys(b for b in buffers if b not in others):
         places[buffer] = end
         size = buffer.high * element_bytes(buffer.element)
         end += -(-size // ALIGNMENT) * ALIGNMENT

@@ -1,4 +1,7 @@
-"""Places for the temporary memory of kernels: in the arena, between the buffers that are alive."""
+"""
+Places for the temporary memory of kernels: on the stack, or in the arena between the buffers that
+are alive.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,21 @@ from collections.abc import Iterable, Mapping
 
 from xdsl.ir import Operation
 
-from ...glow_dialects.elements import type_bytes
+from ...glow_dialects.elements import element_bytes, type_bytes
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp
+from ...glow_dialects.glow_nest.affine import Buffer
 from ...passes.instructions.memory_planner import align, gap
 
 ALIGNMENT = 64
 """The alignment of each scratch buffer in bytes."""
+_MOST_ON_STACK = 8 << 10
+"""Bytes of a buffer that lies on the stack of a thread."""
+
+
+def is_small(buffer: Buffer) -> bool:
+    """Returns whether a buffer is scratch that lies on the stack, unless threads share it."""
+    size = buffer.high * element_bytes(buffer.element)
+    return buffer.parameter is None and size <= _MOST_ON_STACK
 
 
 def scratch_places(

@@ -10,13 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func, llvm, scf
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType
 from xdsl.ir import Block, SSAValue
 
 from ...glow_dialects.elements import offset_of
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
-from .types import BRANCH_WEIGHTS, convert_type, element_size, failure, i32, index_array, int_attr
+from .types import (
+    BRANCH_WEIGHTS,
+    WRITTEN_OUT,
+    convert_type,
+    element_size,
+    failure,
+    i32,
+    i64,
+    index_array,
+    int_attr,
+)
 
 _NSW = {"overflowFlags": int_attr(1, i32)}
 _MOST_WEIGHT = 2**31 - 1
@@ -140,6 +150,12 @@ def _convert_loop(op: scf.ForOp, fn: FunctionConverter, trips: int | None) -> No
     # LLVM guesses from the depth of loops which values to keep in registers, unless it knows
     weights = None if trips is None else (min(trips - 1, _MOST_WEIGHT), 1)
     branch_if(inner.block, again, (body, [following, *final]), leaving, weights)
+    if WRITTEN_OUT in op.attributes and trips is not None and inner.block is body:
+        first, distance = (fn.constant_int(v) or 0 for v in (op.lb, op.step))
+        assert body.last_op is not None
+        body.last_op.attributes[WRITTEN_OUT] = DenseArrayBase.from_list(
+            i64, (first, distance, trips)
+        )
     outer.block = exit_block
     fn.define_all(op.results, exit_block.args if guarded else final)
 

@@ -7,8 +7,10 @@ numbered, not named, so that equal functions give equal text. Functions never un
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import IO
 
 from xdsl.context import Context
@@ -20,7 +22,7 @@ from xdsl.utils.target import Target
 from ...errors import CompileError
 from .instructions import TRANSLATORS, Names
 from .text import constant_text, parameter_attributes, type_text
-from .types import BRANCH_WEIGHTS
+from .types import BRANCH_WEIGHTS, WRITTEN_OUT
 
 _LITERALS = {"llvm.mlir.poison": "poison", "llvm.mlir.zero": "zeroinitializer"}
 
@@ -83,7 +85,7 @@ def _definition(function: llvm.FuncOp, names: Names) -> str:
     lines = [f"define {word}{type_text(t.output)} @{name}({parameters}) {properties} {{"]
     labels = {block: f"b{i}" for i, block in enumerate(blocks)}
     incoming: _Incoming = {block: [] for block in blocks}
-    texts = [_block_lines(b, names, labels, incoming, name) for b in blocks]
+    texts = [_lines(b, names, labels, incoming, name) for b in blocks]
     for block, text in zip(blocks, texts, strict=True):
         lines += [f"{labels[block]}:", *_phis(block, incoming[block], names), *text]
     return "\n".join([*lines, "}"])
@@ -126,6 +128,49 @@ def _phis(
     for i, argument in enumerate(block.args):
         sources = ", ".join(f"[ {names.of[values[i]]}, %{label} ]" for label, values in incoming)
         yield f"  {names.of[argument]} = phi {type_text(argument.type)} {sources}"
+
+
+_COPY, _VALUE = "\0", "\1"
+_MARK = re.compile(f"{_COPY}|{_VALUE}(\\d+)")
+"""
+In the text of a loop: the place of the number of an iteration in a name, or the number of a value
+that the iteration before hands on.
+"""
+
+
+def _lines(
+    block: Block, names: Names, labels: dict[Block, str], incoming: _Incoming, function: str
+) -> list[str]:
+    """Returns the instructions of a block; those of all iterations, if it is written out."""
+    branch = block.last_op
+    loop = None if branch is None else branch.attributes.get(WRITTEN_OUT)
+    if not isinstance(branch, llvm.CondBrOp) or not isinstance(loop, DenseArrayBase):
+        return _block_lines(block, names, labels, incoming, function)
+    ((_, initial),) = incoming[block]
+    values = [names.of[value] for value in initial]
+    incoming[block] = []
+    results = {r: names.of[r] for op in block.ops for r in op.results if names.of[r][0] == "%"}
+    names.of.update({result: name + _COPY for result, name in results.items()})
+    names.of.update({a: f"{_VALUE}{i}" for i, a in enumerate(block.args)})
+    leaving: _Incoming = {block: [], branch.else_block: incoming[branch.else_block]}
+    *lines, _ = _block_lines(block, names, labels, leaving, function)
+    text, following = "\n".join(lines), [names.of[v] for v in branch.then_arguments]
+    first, step, count = loop.get_values()
+    copies: list[str] = []
+    for number in range(count):
+        values[0], suffix = str(first + number * step), f".{number}"
+        # what follows the loop has the names of the last iteration
+        names.of.update(zip(block.args, values, strict=True))
+        names.of.update({result: name + suffix for result, name in results.items()})
+        named = partial(_named, suffix, values)
+        copies.append(_MARK.sub(named, text))
+        values = [_MARK.sub(named, name) for name in following]
+    return [*copies, f"  br label %{labels[branch.else_block]}"]
+
+
+def _named(suffix: str, values: Sequence[str], mark: re.Match[str]) -> str:
+    """Returns what stands for a mark in the text of an iteration."""
+    return suffix if mark[1] is None else values[int(mark[1])]
 
 
 def _block_lines(

@@ -30,6 +30,11 @@ from ...glow_dialects.identity_cache import cached_by_identity
 
 BRANCH_WEIGHTS = "branch_weights"
 """How often `llvm.cond_br` takes each of its targets; xDSL has no property for it."""
+WRITTEN_OUT = "written_out"
+"""
+Marks a loop whose iterations the text of LLVM IR writes out one after the other. Its
+`llvm.cond_br` has the first value, the step, and the number of values of the loop variable.
+"""
 PTR = llvm.LLVMPointerType()
 VOID = llvm.LLVMVoidType()
 

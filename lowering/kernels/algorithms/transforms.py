@@ -11,7 +11,7 @@ Numbers of f32 can be sums of three parts of bf16 (`semantics.bf16_parts`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -27,7 +27,6 @@ Row = Sequence[Fraction]
 Matrix = Sequence[Row]
 Sparse = Sequence[Expr | None] | np.ndarray
 """A vector of values, in which None stands for zero."""
-Transform = Callable[[np.ndarray, Matrix], np.ndarray]
 _SIGNS: Matrix = [[Fraction(1), Fraction(1)], [Fraction(1), Fraction(-1)]]
 """The coefficients of a sum and of a difference."""
 
@@ -95,16 +94,6 @@ def _split(a: Row, b: Row) -> tuple[Row, Row] | None:
     even = [x if x == y else Fraction(0) for x, y in zip(a, b, strict=True)]
     odd = [x if x != y else Fraction(0) for x, y in zip(a, b, strict=True)]
     return (even, odd) if any(even) and any(odd) else None
-
-
-def transformed(product: Transform, matrices: Sequence[Matrix], tile: np.ndarray) -> np.ndarray:
-    """
-    Returns the products of matrices with a tile of values along each of its dimensions, the first
-    one first: `A @ tile @ B^T` for two.
-    """
-    for axis, matrix in enumerate(matrices):
-        tile = np.apply_along_axis(product, axis, tile, matrix)
-    return tile
 
 
 # parts of filters

@@ -50,7 +50,6 @@ from .transforms import (
     by_row_pairs,
     pairs_of_parts,
     steps_of,
-    transformed,
     words_of_parts,
 )
 
@@ -86,6 +85,8 @@ def dot_winograd_convolution(k: Kernel) -> None:
 class _Winograd:
     factor: Attribute = f32
     """The element type of transformed tiles."""
+    together = 1
+    """The blocks of channels that are transformed together."""
     input_bytes = element_bytes(f32)
     """The bytes of an element of the transformed input or filter."""
 
@@ -116,6 +117,15 @@ class _Winograd:
         """The tiles of the largest block."""
         self.inputs = self._in_planes(*self._inputs())
         self.products = self._in_planes((self.outputs, self.tiles, self.block), self.element)
+        *first, self.last = (n for n, side in enumerate(self.sides) if side > 1)
+        self.first = first[0] if first else None
+        """The dimension that is transformed before `last`, if two are transformed."""
+        if self.first is not None:
+            reach = self.axes[self.last].reach(self.axes[self.last].tile)
+            half = (self.sides[self.first], reach, self.lanes)
+            self.halves = [k.scratch(half, self.factor) for _ in range(self.together)]
+            rows = self.axes[self.first].tile
+            self.sums = k.scratch((rows, self.sides[self.last], self.block), self.element)
 
     def _inputs(self) -> tuple[Sequence[int], Attribute]:
         """
@@ -156,39 +166,69 @@ class _Winograd:
 
     def _transform_input(self, part: Part) -> None:
         """Computes `inputs[., block, tile, lane] = B^T d B`, for each part of a window."""
-        c, lane = Dim("c", self.x.shape[1]), Dim("l", self.lanes)
+        c = Dim("c", self.x.shape[1])
         steps = [steps_of(f"w{i}", axis.offsets) for i, axis in enumerate(self.axes)]
         for places in product(*steps):
             number = affine(0)
             for (i, _), axis in zip(places, self.axes, strict=True):
                 number = number * len(axis.offsets) + i
             place = number * c.size + c
-            writes = [self.inputs[[p, place, part.tile, lane]] for p in range(self.planes)]
-            reads = self._reads(part, [offset for _, offset in places], c, lane)
-            values = self._transformed(part, converted(reads, self.factor))
-            self.k.map_all([*number.terms, c, *part.tiles, lane], writes, reads, values)
+            with self.k.repeat(*number.terms, c, *part.tiles):
+                offset, lane = [offset for _, offset in places], Dim("l", self.lanes)
+                rows, reads = self._rows(part, offset, c, lane)
+                values = self._transformed(self.last, converted(reads, self.factor))
+                writes = [self.inputs[[p, place, part.tile, lane]] for p in self._planes(rows)]
+                self.k.map_all([*rows, lane], writes, reads, values)
 
-    def _reads(self, part: Part, offset: Sequence[Index], c: Index, lane: Dim) -> list[Access]:
+    def _rows(
+        self,
+        part: Part,
+        offset: Sequence[Index],
+        c: Index,
+        lane: Dim,
+        number: int = 0,
+        rows: Sequence[Dim] = (),
+    ) -> tuple[Sequence[Dim], Sequence[Access]]:
         """
-        Returns what tiles read of a block of channels, column by column. `offset` is the place of
-        the part of the kernel that meets it.
+        Returns what tiles read of a block of channels along the last transformed dimension, where
+        the first one is transformed already: the loop over its elements, and what is read.
+        `offset` is the place of the part of the kernel that meets it. Tiles at an edge read
+        nothing beyond the input.
         """
-        at = added(part.places([axis.tile * axis.stride for axis in self.axes]), offset)
-        return [
-            self.x[self.image.place(c, added(at, within[::-1]), lane)]
-            for within in np.ndindex(*self._seen(part)[::-1])
-        ]
+        start = part.places([axis.tile * axis.stride for axis in self.axes])
+        at, seen = added(start, offset), self._seen(part)
+
+        def element(along: int, index: Index, of: list[Affine]) -> list[Affine]:
+            return [a + index if n == along else a for n, a in enumerate(of)]
+
+        def read(of: list[Affine]) -> Access:
+            return self.x[self.image.place(c, of, lane)]
+
+        if self.first is None:
+            return (), [read(element(self.last, i, at)) for i in range(seen[self.last])]
+        (i,) = rows or (Dim("i", self.sides[self.first]),)
+        j = Dim("j", seen[self.last])
+        column = element(self.last, j, at)
+        reads = [read(element(self.first, n, column)) for n in range(seen[self.first])]
+        values = self._transformed(self.first, converted(reads, self.factor))
+        half = self.halves[number]
+        self.k.map_all([j, lane], [half[[n, j, lane]] for n in range(i.size)], reads, values)
+        return (i,), [half[[i, n, lane]] for n in range(j.size)]
+
+    def _planes(self, rows: Sequence[Dim]) -> Sequence[Affine]:
+        """Returns the planes of the elements of a tile along the last transformed dimension."""
+        side = self.sides[self.last]
+        return [sum((affine(i) * side for i in rows), affine(n)) for n in range(side)]
 
     def _seen(self, part: Part) -> Sequence[int]:
         """Returns the size of what tiles read. Those at an edge read nothing beyond the input."""
         return [axis.reach(edge.outputs) for axis, edge in zip(self.axes, part.edges, strict=True)]
 
-    def _transformed(self, part: Part, values: Sequence[Expr]) -> list[Expr]:
-        """Returns `B^T d B`, row by row. What tiles do not read is zero."""
-        d, seen = np.full(self.sides, None, object), self._seen(part)
-        d[tuple(map(slice, seen))] = np.array(values, object).reshape(seen, order="F")
-        v = transformed(by_row_pairs, [t.inputs for t in self.transforms], d)
-        return [value or Expr.constant(0.0, self.factor) for value in v.flat]
+    def _transformed(self, axis: int, values: Sequence[Expr]) -> list[Expr]:
+        """Returns `B^T d` along a dimension. What tiles do not read is zero."""
+        missing = [None] * (self.sides[axis] - len(values))
+        v = by_row_pairs(np.array([*values, *missing], object), self.transforms[axis].inputs)
+        return [value or Expr.constant(0.0, self.factor) for value in v]
 
     def _multiply(self, tiles: int) -> None:
         """Computes `products[p, o]` in each of the planes p, as sums of products."""
@@ -229,19 +269,54 @@ class _Winograd:
         Computes `result = epilogue(max(A^T products A) + bias)` for the part of each tile that is
         inside.
         """
-        pool, o, out = self.pool, Dim("o", self.outputs), Dim("k", self.block)
-        at = part.places([axis.tile // pool for axis in self.axes])
-        inside = list(product(*(range(edge.outputs // pool) for edge in part.edges)))
-        places = [self.image.place(o, added(at, within), out) for within in inside]
-        order = np.arange(self.planes).reshape(self.sides).flatten("F")
-        reads: list[Access] = [self.products[[int(p), o, part.tile, out]] for p in order]
-        reads.append(self.bias[[o, out]])
-        *sums, bias = arguments(len(reads))
-        tile = np.array(sums, object).reshape(self.sides, order="F")
-        y = transformed(by_column_pairs, [t.outputs for t in self.transforms], tile)
-        windows = [y[tuple(slice(i * pool, i * pool + pool) for i in at)] for at in inside]
-        values = [self._output(reduce(maximum, window.flat)) + bias for window in windows]
-        self.k.finish_tile((o, *part.tiles, out), places, reads, values)
+        o, out = Dim("o", self.outputs), Dim("k", self.block)
+        with self.k.repeat(o, *part.tiles):
+            rows, windows, reads = self._windows(part, o, out)
+            at = part.places([axis.tile // self.pool for axis in self.axes])
+            if self.first is not None:
+                at[self.first] = at[self.first] + rows[0]
+            places: list[Sequence[Index]] = []
+            for n in range(part.edges[self.last].outputs // self.pool):
+                inside = [a + n if axis == self.last else a for axis, a in enumerate(at)]
+                places.append(self.image.place(o, inside, out))
+            bias = arguments(len(reads) + 1)[-1]
+            values = [self._output(reduce(maximum, window)) + bias for window in windows]
+            operands = [*reads, self.bias[[o, out]]]
+            self.k.finish_tile((*rows, out), places, operands, values)
+
+    def _windows(
+        self, part: Part, o: Dim, out: Dim
+    ) -> tuple[Sequence[Dim], Sequence[Sequence[Expr]], Sequence[Access]]:
+        """
+        Returns the elements of each pooled window along the last transformed dimension, where the
+        first one is transformed already: the loop over its windows, and what is read.
+        """
+        side, pool = self.sides[self.last], self.pool
+        lines: list[Sequence[Access]] = []
+        rows: Sequence[Dim] = ()
+        if self.first is None:
+            lines.append([self.products[[p, o, part.tile, out]] for p in range(side)])
+        else:
+            j, outputs = Dim("j", side), part.edges[self.first].outputs
+            planes = [affine(j) + n * side for n in range(self.sides[self.first])]
+            reads = [self.products[[p, o, part.tile, out]] for p in planes]
+            values = self._summed(self.first, arguments(len(reads)))[:outputs]
+            half = self.sums
+            writes = [half[[n, j, out]] for n in range(outputs)]
+            self.k.map_all([j, out], writes, reads, values)
+            rows = (Dim("i", outputs // pool),)
+            for n in range(pool):
+                line = affine(rows[0]) * pool + n
+                lines.append([half[[line, i, out]] for i in range(side)])
+        given = arguments(side * len(lines))
+        y = [self._summed(self.last, given[n : n + side]) for n in range(0, len(given), side)]
+        count = part.edges[self.last].outputs
+        windows = [[e for line in y for e in line[n : n + pool]] for n in range(0, count, pool)]
+        return rows, windows, [read for line in lines for read in line]
+
+    def _summed(self, axis: int, values: Sequence[Expr]) -> list[Expr]:
+        """Returns `A^T values` along a dimension."""
+        return list(by_column_pairs(np.array(values, object), self.transforms[axis].outputs))
 
     def _output(self, value: Expr) -> Expr:
         """
@@ -259,6 +334,7 @@ class _Winograd:
 class _WinogradInParts(_Winograd):
     """A Winograd convolution with products of parts of bf16 instead of f32."""
 
+    together = 2
     input_bytes = PARTS * element_bytes(bf16)
 
     def _inputs(self) -> tuple[Sequence[int], Attribute]:
@@ -269,21 +345,25 @@ class _WinogradInParts(_Winograd):
         """
         Computes `inputs[., pair of blocks, part, tile, lane]`; the last pair may lack a block.
         """
-        lane = Dim("l", self.lanes)
         start = [0] * len(self.axes)
-        each = each_panel(self.k, self.x.shape[1], 2, in_nest=True, names=("c", "n"))
-        for c, (*pairs, n) in each:
-            writes = [
-                self.inputs[[i, c, number, part.tile, lane]]
-                for i in range(self.planes)
-                for number in range(PARTS)
-            ]
-            blocks = range(n.size)
-            reads = [read for i in blocks for read in self._reads(part, start, c * 2 + i, lane)]
-            values = np.array(arguments(len(reads)), object).reshape(n.size, -1)
-            v = [self._transformed(part, list(row)) for row in values]
-            found = [word for pair in zip(*v, strict=True) for word in words_of_parts(*pair)]
-            self.k.map_all([*pairs, *part.tiles, lane], writes, reads, found)
+        each = each_panel(self.k, self.x.shape[1], 2, in_nest=False, names=("c", "n"))
+        for c, (*_, n) in each:
+            with self.k.repeat(*part.tiles):
+                lane, blocks, reads = Dim("l", self.lanes), list[list[Expr]](), list[Access]()
+                rows: Sequence[Dim] = ()
+                for number in range(n.size):
+                    rows, row = self._rows(part, start, c * 2 + number, lane, number, rows)
+                    given = arguments(len(reads) + len(row))[len(reads) :]
+                    blocks.append(self._transformed(self.last, given))
+                    reads += row
+                pairs = zip(*blocks, strict=True)
+                found = [word for pair in pairs for word in words_of_parts(*pair)]
+                writes = [
+                    self.inputs[[p, c, number, part.tile, lane]]
+                    for p in self._planes(rows)
+                    for number in range(PARTS)
+                ]
+                self.k.map_all([*rows, lane], writes, reads, found)
 
     def _sums(self, p: Dim, t: Dim, out: Dim) -> tuple[Index, Sequence[Dim], Reduction]:
         """Returns `sum(inputs[p, c, i] * filters[p, o, c, j])` over c and parts i, j."""

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     SymbolRefAttr,
+    UnitAttr,
     VectorType,
     i1,
     i8,
@@ -30,7 +31,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ....glow_dialects import glow_vec
 from ....glow_dialects.creation import append, create
 from ....glow_dialects.instruction_kinds import LookupKind
-from ...llvm.types import dense_attr, element_of, scalar_attr
+from ...llvm.types import WRITTEN_OUT, dense_attr, element_of, scalar_attr
 from .types import INDEX, bits, vector_type
 
 REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
@@ -280,7 +281,7 @@ class Emitter:
 
     # control flow: what the body of a Python loop over these emits is the body of the emitted loop
 
-    def loop(self, stop: int, step: int = 1) -> Iterator[IndexLike]:
+    def loop(self, stop: int, step: int = 1, written_out: bool = False) -> Iterator[IndexLike]:
         """
         Yields a loop over 0, `step`, ... below `stop`, of which it gives the number.
 
@@ -288,19 +289,27 @@ class Emitter:
         nothing.
         """
         if stop > step:
-            yield from self.loop_between(0, stop, step)
+            yield from self.loop_between(0, stop, step, written_out)
         elif stop > 0:
             yield 0
 
-    def loop_between(self, start: IndexLike, stop: IndexLike, step: int) -> Iterator[SSAValue]:
+    def loop_between(
+        self, start: IndexLike, stop: IndexLike, step: int, written_out: bool = False
+    ) -> Iterator[SSAValue]:
         """Yields a loop over `start`, `start + step`, ... below `stop`, perhaps of no iteration."""
         block = Block(arg_types=(INDEX,))
         with self.inside(block):
             yield block.args[0]
-        self._add_loop(block, (start, stop, step), (), ())
+        self._add_loop(block, (start, stop, step), (), (), written_out)
 
     def loop_carrying(
-        self, start: IndexLike, stop: IndexLike, step: int, carried: Carried, body: LoopBody
+        self,
+        start: IndexLike,
+        stop: IndexLike,
+        step: int,
+        carried: Carried,
+        body: LoopBody,
+        written_out: bool = False,
     ) -> Carried:
         """
         Emits a loop over `start`, `start + step`, ... below `stop` of `body(number, carried)`,
@@ -312,7 +321,7 @@ class Emitter:
         block = Block(arg_types=(INDEX, *(c.type for c in carried)))
         with self.inside(block):
             results = body(block.args[0], block.args[1:])
-        return self._add_loop(block, (start, stop, step), carried, results)
+        return self._add_loop(block, (start, stop, step), carried, results, written_out)
 
     def loop_while(
         self, first: SSAValue, end: SSAValue, most: int, following: Callable[[], SSAValue]
@@ -334,12 +343,19 @@ class Emitter:
         self._add_loop(block, (0, most, 1), [first], [chosen])
 
     def _add_loop(
-        self, block: Block, bounds: Sequence[IndexLike], carried: Carried, results: Carried
+        self,
+        block: Block,
+        bounds: Sequence[IndexLike],
+        carried: Carried,
+        results: Carried,
+        written_out: bool = False,
     ) -> Carried:
         """Returns a loop from, to and in steps of `bounds` whose body carries `results`."""
         block.add_op(scf.YieldOp.create(operands=results))
         operands = (*map(self.index, bounds), *carried)
         loop = create(scf.ForOp, operands, [c.type for c in carried], regions=[Region(block)])
+        if written_out:
+            loop.attributes[WRITTEN_OUT] = UnitAttr()
         self.add(loop)
         return loop.results
 

@@ -67,7 +67,8 @@ class LoopDriver:
             if isinstance(spans, LimitedSpans):
                 yield from self._visited(position, level, spans.between(0, spans.count))
             else:
-                loops = ((span, self.emitter.loop(span.stop, span.step)) for span in spans)
+                loop = self.emitter.loop
+                loops = ((span, loop(span.stop, span.step, span.written_out)) for span in spans)
                 yield from self._visited(position, level, loops)
 
     def _visited(self, position: P, level: int, loops: Iterator[LoopOverTiles]) -> Iterator[P]:

@@ -195,18 +195,21 @@ class TileReduction:
         Returns the accumulators after steps of the innermost loop that are emitted together, and
         where the remaining steps begin.
         """
-        step, steps = self._schedule.step(dim), self._schedule.steps
-        end = dim.size // (step * steps) * (step * steps)
+        e, step, steps = self._wide.emitter, self._schedule.step(dim), self._schedule.steps
+        together = step * steps
+        end = dim.size // together * together
         points = [{dim: i * step} for i in range(steps)]
 
         def body(number: IndexLike, carried: Carried) -> Carried:
             first = tile.moved(dim, number)
             self._prefetch(first, points, sums.points)
-            for i in range(steps):
-                carried = self._accumulate(first.moved(dim, i * step), sums, carried)
-            return carried
 
-        return self._wide.emitter.loop_carrying(0, end, step * steps, accumulators, body), end
+            def one(i: IndexLike, before: Carried) -> Carried:
+                return self._accumulate(first.moved(dim, i), sums, before)
+
+            return e.loop_carrying(0, together, step, carried, one, written_out=True)
+
+        return e.loop_carrying(0, end, together, accumulators, body), end
 
     def _limited(
         self, level: int, tile: Tile, sums: Sums, accumulators: Carried, body: LoopBody

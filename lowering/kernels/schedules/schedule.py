@@ -31,6 +31,7 @@ from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
+from ..scratch import is_small
 from .blocking import lines_compete
 from .steps import steps_together
 from .streams import far_array_outside, spread
@@ -133,7 +134,34 @@ def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedu
     lanes = lanes_of(vector)
     if _repays_pairs(nest, vector, lanes):
         lanes *= 2
-    return Elementwise(order=_elementwise_order(nest, vector), vector=vector, lanes=lanes)
+    return Elementwise(
+        order=_elementwise_order(nest, vector),
+        vector=vector,
+        lanes=lanes,
+        written_out=_written_out(nest, vector, lanes, machine),
+    )
+
+
+def _written_out(nest: Nest, vector: Dim, lanes: int, machine: MachineDescription) -> Dim | None:
+    """
+    Returns the only loop of a nest if it is written out: that of a nest which reads few vectors of
+    the stack, so that their places are known. One that writes there is, too, if all vectors there
+    may stay in registers.
+    """
+    accesses = nest.operands, nest.writes
+    read, written = ({a.buffer for a in of if is_small(a.buffer)} for of in accesses)
+    registers = TIMINGS.most_kept_share * machine.vector_registers
+    loops = [d for d in nest.parallel if d.size > (lanes if d is vector else 1)]
+    if (
+        len(loops) != 1
+        or not (read or written)
+        or vector.size % lanes
+        or any(buffer.high > registers * lanes for buffer in written)
+    ):
+        return None
+    (loop,) = loops
+    iterations = loop.size // (lanes if loop is vector else 1)
+    return loop if iterations * nest.weight <= TIMINGS.most_emitted else None
 
 
 def _repays_pairs(nest: Nest, vector: Dim, lanes: int) -> bool:

@@ -47,6 +47,8 @@ class TileSpan:
     """The place to which the last tile is moved back, if it would end after the dimension."""
     revisited: int | None = None
     """The number of first elements of the only tile that were visited before, if that matters."""
+    written_out: bool = False
+    """Whether the code of all tiles is written out one after the other."""
 
     @property
     def tiles(self) -> int:
@@ -72,7 +74,7 @@ def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[TileSpan]:
     step = schedule.step(dim)
     full, last = dim.size // step * step, dim.size - step
     if full == dim.size:
-        return [TileSpan(0, full, step)]
+        return [TileSpan(0, full, step, written_out=schedule.writes_out(dim))]
     if nest.in_place and schedule.ends_smaller(dim):
         rest = dim.size - full
         return [TileSpan(0, full, step), TileSpan(full, rest, rest, range(rest))]

@@ -75,7 +75,7 @@ glow_nest.kernel @kind(%y: memref<8xf32>, %x: memref<8xf32>) {
 glow_nest.kernel @fields(%y: memref<8xf32>, %x: memref<8xf32>) {
   glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i]) schedule<elementwise, order = [i], tile = {i: 4}>
 }
-// CHECK: expected one of vector, lanes, prefetch_distance, found tile
+// CHECK: expected one of vector, lanes, prefetch_distance, written_out, found tile
 
 // -----
 
