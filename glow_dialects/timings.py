@@ -1,9 +1,9 @@
 """
 Measurements of processors: the numbers that cost models compute with.
 
-The facts that differ between machines are in `machine.py`. These numbers are about the same on all
-of them, or choices hardly depend on them. They were measured on processors with AVX2 and AVX-512,
-those of tile registers on a Sapphire Rapids. As in `machine.py`, nothing imports xDSL.
+The facts that differ between machines are in `machine.py`, which imports no xDSL either. These
+numbers are about the same on all machines, or choices hardly depend on them. They were measured on
+processors with AVX2 and AVX-512, those of tile registers on a Sapphire Rapids.
 """
 
 from __future__ import annotations
@@ -234,12 +234,12 @@ class Timings:
     chosen_step: float = 4.0
     """Cycles to find the row that an index names, and to prefetch a later one."""
     most_kept_share: float = 3 / 4
-    """The part of the vector registers that an array fills at most whose code is written out."""
+    """The part of the vector registers that the elements of an array fill at most there."""
     most_emitted: int = 240
     """Operations that the points of a register tile emit, loads aside: more code is not faster."""
     most_unrolled_products: int = 96
-    """Products of vectors in the steps of a loop that are emitted together. With 8 steps, ResNet-50
-    took 0.98 of the time on a quiet core of a Zen 3, 0.88 beside a neighbour, 1.15 to compile."""
+    """Products of vectors in steps of a loop that are written out: 8 steps took 0.98 of the time of
+    one on a quiet core of a Zen 3, 0.88 beside a neighbour."""
     least_unrolled_sums: int = 4
     """Sums of a register tile from which on such steps pay off."""
     least_unrolled_steps: int = 4
@@ -384,8 +384,7 @@ class Timings:
     small_portions: int = 8
     """Portions into which the rest of each part is cut, for any thread to take."""
     block_l2_caches: int = 4
-    """How many second caches the transformed input and products of a Winograd block fill at most,
-    if blocks can be smaller."""
+    """How many second caches a Winograd block fills at most, if blocks can be smaller."""
     least_shared_tiles: int = 14
     """Tiles of Winograd blocks that threads take in turns; products of fewer are slow."""
     least_shared_share: float = 0.75

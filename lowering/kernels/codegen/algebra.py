@@ -28,9 +28,17 @@ from ....glow_dialects.scalar import (
     fold_in_order,
 )
 from ...llvm.types import element_of
-from .emit import NO_SIGNED_ZEROS, Emitter, lanes_of
+from .emit import Emitter
 from .integer_parts import INTEGER_PARTS
-from .types import bits, computes_in_float, memory_type, value_type, vector_type
+from .types import (
+    NO_SIGNED_ZEROS,
+    bits,
+    computes_in_float,
+    lanes_of,
+    memory_type,
+    value_type,
+    vector_type,
+)
 
 
 class Value(NamedTuple):

@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -32,11 +31,8 @@ from ....glow_dialects import glow_vec
 from ....glow_dialects.creation import append, create
 from ....glow_dialects.instruction_kinds import LookupKind
 from ...llvm.types import WRITTEN_OUT, dense_attr, element_of, scalar_attr
-from .types import INDEX, bits, vector_type
+from .types import INDEX, bits, lanes_of, vector_type
 
-REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
-NO_SIGNED_ZEROS = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
-"""Permits either zero as a result, for example of the maximum of two zeros."""
 _COMPARISONS: dict[str, tuple[type[Operation], IntegerAttr]] = {
     **{n: (arith.CmpfOp, IntegerAttr(i, i64)) for i, n in enumerate(CMPF_COMPARISON_OPERATIONS)},
     **{n: (arith.CmpiOp, IntegerAttr(i, i64)) for i, n in enumerate(CMPI_COMPARISON_OPERATIONS)},
@@ -48,11 +44,6 @@ IndexLike = SSAValue | int
 Carried = Sequence[SSAValue]
 """The values that each iteration of a loop hands on to the next."""
 LoopBody = Callable[[IndexLike, Carried], Carried]
-
-
-def lanes_of(value: SSAValue) -> int:
-    t = value.type
-    return t.shape.data[0].data if isinstance(t, VectorType) else 1
 
 
 class Emitter:
@@ -283,10 +274,8 @@ class Emitter:
 
     def loop(self, stop: int, step: int = 1, written_out: bool = False) -> Iterator[IndexLike]:
         """
-        Yields a loop over 0, `step`, ... below `stop`, of which it gives the number.
-
-        A loop of one iteration becomes its body, with the number 0. A loop of no iterations emits
-        nothing.
+        Yields a loop over 0, `step`, ... below `stop`, of which it gives the number. A loop of one
+        iteration becomes its body, with the number 0. A loop of no iterations emits nothing.
         """
         if stop > step:
             yield from self.loop_between(0, stop, step, written_out)

@@ -14,8 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from ....glow_dialects.glow_nest.nest import Combine
 from ...llvm.types import element_of
 from .algebra import ArithAlgebra, Value
-from .emit import REASSOCIATE
-from .types import bits, computes_in_float, value_type
+from .types import REASSOCIATE, bits, computes_in_float, value_type
 
 _BLOCK_BITS = 128
 """The bits of a block within which shuffles need no table of places."""

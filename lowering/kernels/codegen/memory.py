@@ -13,9 +13,9 @@ from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim, Indirect, st
 from ...llvm.types import element_of
 from ..threads.split import TileSpan
 from .algebra import ArithAlgebra, Value
-from .emit import Emitter, IndexLike, lanes_of
+from .emit import Emitter, IndexLike
 from .limited_loops import RowCount
-from .types import INDEX, bits, memory_type, vector_type
+from .types import INDEX, bits, lanes_of, memory_type, vector_type
 
 _MAX_INTERLEAVE = 4
 """Largest stride at which contiguous loads and shuffles replace a gather."""

@@ -1,7 +1,11 @@
-"""The types of kernels. Memory and values are signless; 16-bit floats compute in f32."""
+"""
+The types of kernels, and the flags of their operations. Memory and values are signless; 16-bit
+floats compute in f32.
+"""
 
 from __future__ import annotations
 
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     FixedBitwidthType,
     IndexType,
@@ -10,7 +14,8 @@ from xdsl.dialects.builtin import (
     VectorType,
     i1,
 )
-from xdsl.ir import Attribute
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.elements import (
     compute_type,
@@ -27,6 +32,9 @@ from ....glow_dialects.identity_cache import cached_by_identity
 from ....glow_dialects.views import view_type
 
 INDEX = IndexType()
+REASSOCIATE = FastMathFlagsAttr([FastMathFlag.REASSOC])
+NO_SIGNED_ZEROS = FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
+"""Permits either zero as a result, for example of the maximum of two zeros."""
 
 
 @cached_by_identity
@@ -61,6 +69,11 @@ def bits(t: Attribute) -> int:
 def vector_type(t: Attribute, lanes: int) -> Attribute:
     """Returns `t` itself for one lane, else a vector of it."""
     return t if lanes == 1 else VectorType(t, [lanes])
+
+
+def lanes_of(value: SSAValue) -> int:
+    t = value.type
+    return t.shape.data[0].data if isinstance(t, VectorType) else 1
 
 
 @cached_by_identity

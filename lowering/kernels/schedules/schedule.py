@@ -161,7 +161,8 @@ def _written_out(nest: Nest, vector: Dim, lanes: int, machine: MachineDescriptio
         return None
     (loop,) = loops
     iterations = loop.size // (lanes if loop is vector else 1)
-    return loop if iterations * nest.weight <= TIMINGS.most_emitted else None
+    operations = nest.weight + len(nest.operands) + len(nest.writes)
+    return loop if iterations * operations <= TIMINGS.most_emitted else None
 
 
 def _repays_pairs(nest: Nest, vector: Dim, lanes: int) -> bool:

@@ -23,7 +23,7 @@ func.func @main(%x: memref<1000000xf32> {glow.name = "x", glow.qualifier = "in"}
 // CHECK:           memref.store %{{.*}}, %{{.*}}[%{{.*}}] : memref<1xf32>
 
 // ONE-LABEL: func.func private @k_reduce_sum_
-// ONE:         %[[PARTS:.*]] = memref.view %{{.*}} : memref<128xi8> to memref<31xf32>
+// ONE:         %[[PARTS:.*]] = memref.alloca() {{.*}} : memref<31xf32>
 // ONE:         memref.store %{{.*}}, %[[PARTS]][%{{.*}}] : memref<31xf32>
 // ONE:         scf.for %[[PART:.*]] = %
 // ONE:           memref.store %{{.*}}, %[[PARTS]][%[[PART]]] : memref<31xf32>
@@ -44,7 +44,7 @@ func.func @main(%x: memref<1x800xf32> {glow.name = "x", glow.qualifier = "in"}, 
 // CHECK:         scf.if
 // ONE-LABEL:   func.func private @k_matmul_
 // ONE:           %[[X:.*]] = memref.reinterpret_cast %{{.*}} : memref<1x800xf32> to memref<800xf32>
-// ONE:           memref.view %{{.*}} : memref<576xi8> to memref<144xf32>
+// ONE:           memref.alloca() {{.*}} : memref<144xf32>
 // ONE:           scf.for
 // ONE:             %[[ROW:.*]] = vector.load %[[X]][%{{.*}}] : memref<800xf32>, vector<16xf32>
 // ONE-NEXT:        %[[SPREAD:.*]] = vector.shuffle %[[ROW]], %[[ROW]] [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1]

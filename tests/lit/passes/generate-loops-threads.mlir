@@ -71,6 +71,24 @@ func.func @main(%x: memref<40xf32> {glow.name = "x", glow.qualifier = "in"}, %y:
 // Rows of a softmax are visited a few at a time; threads divide the visits, and each has scratch
 // of its own: there is no barrier.
 
+func.func @main(%x: memref<64x3000xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<64x3000xf32> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.softmax @out %y, @in %x axis 1 : memref<64x3000xf32>, memref<64x3000xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func private @k_softmax_
+// CHECK-SAME:    %thread: index, %{{.*}}: memref<64x3000xf32>, %{{.*}}: memref<64x3000xf32>, %[[SCRATCH:.*]]: memref<{{[0-9]+}}xi8>)
+// CHECK:         %[[OWN:.*]] = arith.muli %thread, %{{.*}} : index
+// CHECK:         memref.view %[[SCRATCH]][%[[OWN]]][]
+// CHECK-NOT:     glow_barrier
+// CHECK:         scf.for
+// CHECK:       func.func @main
+
+// -----
+
+// What is small lies on the stack of each thread.
+
 func.func @main(%x: memref<64x100xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<64x100xf32> {glow.name = "y", glow.qualifier = "out"})
     attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
   glow_inst.softmax @out %y, @in %x axis 1 : memref<64x100xf32>, memref<64x100xf32>
@@ -78,9 +96,8 @@ func.func @main(%x: memref<64x100xf32> {glow.name = "x", glow.qualifier = "in"},
 }
 
 // CHECK-LABEL: func.func private @k_softmax_
-// CHECK-SAME:    %thread: index, %{{.*}}: memref<64x100xf32>, %{{.*}}: memref<64x100xf32>, %[[SCRATCH:.*]]: memref<{{[0-9]+}}xi8>)
-// CHECK:         %[[OWN:.*]] = arith.muli %thread, %{{.*}} : index
-// CHECK:         memref.view %[[SCRATCH]][%[[OWN]]][]
+// CHECK-SAME:    %thread: index, %{{.*}}: memref<64x100xf32>, %{{.*}}: memref<64x100xf32>)
+// CHECK:         memref.alloca()
 // CHECK-NOT:     glow_barrier
 // CHECK:         scf.for
 // CHECK:       func.func @main

@@ -329,3 +329,90 @@ def test_other_operations_in_a_module_are_an_error():
 def test_unstructured_control_flow_is_an_error():
     with pytest.raises(CompileError, match="several blocks"):
         convert("func.func @f() {\n cf.br ^bb1\n^bb1:\n return\n}")
+
+
+WRITTEN_OUT = """
+func.func @f(%x: memref<20xf32>, %out: memref<5xf32>) {
+  %lower = arith.constant 2 : index
+  %upper = arith.constant 17 : index
+  %step = arith.constant 3 : index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %a0 = memref.load %x[%c0] : memref<20xf32>
+  %b0 = memref.load %x[%c1] : memref<20xf32>
+  %kept = memref.load %x[%c4] : memref<20xf32>
+  %a, %b, %c, %d = scf.for %i = %lower to %upper step %step
+      iter_args(%ai = %a0, %bi = %b0, %ci = %b0, %di = %kept) -> (f32, f32, f32, f32) {
+    %v = memref.load %x[%i] : memref<20xf32>
+    %w = arith.mulf %v, %ai : f32
+    %n = arith.addf %w, %bi : f32
+    scf.yield %bi, %n, %ai, %di : f32, f32, f32, f32
+  } {written_out}
+  memref.store %a, %out[%c0] : memref<5xf32>
+  memref.store %b, %out[%c1] : memref<5xf32>
+  memref.store %c, %out[%c2] : memref<5xf32>
+  memref.store %d, %out[%c3] : memref<5xf32>
+  return
+}
+"""
+
+
+def test_loops_that_are_written_out(rng):
+    """Iterations hand on results, arguments in another place, and an argument as it is."""
+    x = rng.uniform(-1, 1, 20).astype(np.float32)
+    out = np.zeros(5, np.float32)
+    kernels = Kernels(WRITTEN_OUT)
+    kernels.f(x, out)
+    a, b, c = x[0], x[1], x[1]
+    for i in range(2, 17, 3):
+        a, b, c = b, x[i] * a + b, a
+    np.testing.assert_allclose(out, [a, b, c, x[4], 0], rtol=1e-6)
+    assert "phi" not in kernels.ir
+    assert kernels.ir.count("fmul") == 5
+    assert "i64 14" in kernels.ir, "the loop variable is a number in each iteration"
+    # the same loop as it is
+    rolled = Kernels(WRITTEN_OUT.replace(" {written_out}", ""))
+    rolled.f(x, again := np.zeros(5, np.float32))
+    np.testing.assert_array_equal(again, out)
+    assert rolled.ir.count("fmul") == 1
+
+
+def test_loops_of_several_blocks_are_not_written_out(rng):
+    text = """
+    func.func @f(%x: memref<8xf32>, %out: memref<1xf32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c8 = arith.constant 8 : index
+      %zero = arith.constant 0.0 : f32
+      %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%s = %zero) -> (f32) {
+        %v = memref.load %x[%i] : memref<8xf32>
+        %more = arith.cmpf ogt, %v, %zero : f32
+        %t = scf.if %more -> (f32) {
+          %sum = arith.addf %s, %v : f32
+          scf.yield %sum : f32
+        } else {
+          scf.yield %s : f32
+        }
+        scf.yield %t : f32
+      } {written_out}
+      memref.store %r, %out[%c0] : memref<1xf32>
+      return
+    }
+    """
+    x, out = rng.standard_normal(8).astype(np.float32), np.zeros(1, np.float32)
+    kernels = Kernels(text)
+    kernels.f(x, out)
+    np.testing.assert_allclose(out[0], x[x > 0].sum(), rtol=1e-6)
+    assert "phi" in kernels.ir
+
+
+def test_loops_of_unknown_length_are_not_written_out(rng):
+    text = SUM.replace(
+        "scf.yield %s1, %n1 : f32, f32\n  }", "scf.yield %s1, %n1 : f32, f32\n  } {written_out}"
+    )
+    x, out = rng.standard_normal(100).astype(np.float32), np.zeros(2, np.float32)
+    Kernels(text).sum(np.array([3, 50, 7]), x, out)
+    np.testing.assert_allclose(out, [x[3:50:7].sum(), 7], rtol=1e-5)
