@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from xdsl.ir import Attribute
 
@@ -119,6 +119,27 @@ def lookup(dim: Dim, table: Sequence[int]) -> Affine:
     """Returns `table[dim]`; `dim` is then unrolled."""
     assert len(table) == dim.size
     return Affine({dim: tuple(table)})
+
+
+class Rows(NamedTuple):
+    """A table of places in rows: element `i` is at `i // size * apart + i % size * step`."""
+
+    size: int
+    apart: int
+    step: int
+
+    @staticmethod
+    def of(table: Sequence[int]) -> Rows | None:
+        """Returns the rows of a table; None if it has none."""
+        step = table[1] - table[0] if len(table) > 1 else 0
+        size = next((i for i, place in enumerate(table) if place != i * step), len(table))
+        if not size:
+            return None
+        rows = Rows(size, table[size] if size < len(table) else 0, step)
+        return rows if all(rows.place(i) == place for i, place in enumerate(table)) else None
+
+    def place(self, element: int) -> int:
+        return element // self.size * self.apart + element % self.size * self.step
 
 
 def scale_stride(stride: Stride, factor: int) -> Stride:

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute
 
 from ..elements import element_bytes, highest, lowest
 from ..scalar import Number, in_order_of_creation
-from .affine import Access, Affine, Dim
+from .affine import Access, Affine, Dim, Rows
 from .body import Body
 
 
@@ -145,6 +145,17 @@ class Nest:
         return frozenset(
             d for d in self.reduced if any(isinstance(a.stride(d), tuple) for a in accesses)
         )
+
+    def lists_rows(self, dim: Dim) -> bool:
+        """
+        Returns whether all places that tables list along a parallel loop lie in rows, and no term
+        of the reduction is at one of them.
+        """
+        terms = () if self.reduction is None else self.reduction.reads
+        tables = [a.stride(dim) for a in (*terms, *self.operands, *self.writes)]
+        if any(isinstance(table, tuple) for table in tables[: len(terms)]):
+            return False
+        return all(isinstance(t, int) or Rows.of(t) is not None for t in tables)
 
     @property
     def visited(self) -> int:

@@ -255,7 +255,8 @@ class RegisterTile(Reducing):
     parts: LoopParts = field(default_factory=dict)
     """The register tile: of blocks and of pixels, how many a tile has."""
     listed: Dim | None = None
-    """The loop with parts, each tile of which has code of its own."""
+    """The loop with parts, each tile of which has code of its own, unless all places that tables
+    list along it lie in rows (see `Nest.lists_rows`)."""
     blocks: Dim | None = None
     """The loop over blocks, along which the points of a tile are visited first, so that what is
     broadcast for a pixel is needed no longer than for that pixel."""

@@ -2,8 +2,8 @@
 The pass `glow-generate-loops`: from kernels of scheduled nests to functions in upstream's
 structured dialects.
 
-Some kernels need temporary memory. It lies in the arena at places where no buffer is alive at that
-time; the arena grows if these places are beyond its end.
+Some kernels need temporary memory. It lies on the stack if it is small; else in the arena at places
+where no buffer is alive at that time; the arena grows if these places are beyond its end.
 """
 
 from __future__ import annotations

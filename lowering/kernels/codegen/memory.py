@@ -101,6 +101,13 @@ class FlatBuffers:
             result[access] = Address(known[key], place.constant)
         return result
 
+    def further(self, place: Address, distance: IndexLike) -> Address:
+        """Returns a place so many elements behind another one."""
+        if isinstance(distance, int):
+            return place.moved(distance)
+        dynamic = distance if place.dynamic is None else self.emitter.plus(place.dynamic, distance)
+        return Address(dynamic, place.constant)
+
     def at(self, place: Address) -> SSAValue:
         """Returns the place as an index."""
         return self.emitter.plus(place.dynamic or 0, place.constant)

@@ -10,12 +10,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.affine import Access, Dim, Rows
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import RegisterTile, VectorSchedule
 from ....glow_dialects.timings import TIMINGS
 from ..threads.split import TileSpan
-from .emit import IndexLike
+from .emit import Emitter, IndexLike
 from .memory import Address, Addresses, FlatBuffers, Point, offset_of
 from .types import vector_type
 
@@ -30,6 +30,10 @@ class Tile:
     places: Addresses
     elements: Mapping[Dim, range] = field(default_factory=dict)
     """For dimensions with parts: the elements of the tile, from where it is."""
+    starts: Mapping[Dim, IndexLike] = field(default_factory=dict)
+    """For dimensions whose tables are rows: the number of the first element."""
+    listed: dict[object, IndexLike] = field(default_factory=dict)
+    """The places of elements in tables that were computed for this tile."""
     revisited: IndexLike | None = None
     """The number of first elements along the vectors that were already visited."""
     until: SSAValue | None = None
@@ -48,7 +52,11 @@ class Tile:
         if chunks is not None and dim is chunks.number:
             has_sums = e.compare("ne", e.index(number), e.index(0))
         elements = self.elements if span.tile is None else {**self.elements, dim: span.tile}
-        there = self.memory.advance(self.places, dim, span.start)
+        starts, moved = self.starts, self.places
+        if span.in_rows:
+            starts = {**starts, dim: _sum(e, number, span.start)}
+            moved = {a: p for a, p in moved.items() if isinstance(a.stride(dim), int)}
+        there = self.memory.advance(moved, dim, span.start)
         if span.clamp is not None:
             assert not isinstance(number, int)
             start = e.smaller(number, span.clamp)
@@ -59,8 +67,10 @@ class Tile:
             revisited = span.revisited
         return replace(
             self,
-            places=self.memory.advance(there, dim, number),
+            places={**self.places, **self.memory.advance(there, dim, number)},
             elements=elements,
+            starts=starts,
+            listed={},
             revisited=revisited,
             has_sums=has_sums,
             is_minor=self.is_minor or span.stop < TIMINGS.least_unrolled_part * dim.size,
@@ -72,7 +82,24 @@ class Tile:
 
     def place(self, access: Access, point: Point) -> Address:
         """Returns the place of an access at a point of the tile."""
-        return self.places[access].moved(offset_of(access, point))
+        tables = {d: t for d in self.starts if isinstance(t := access.stride(d), tuple)}
+        place = self.places[access]
+        for dim, table in tables.items():
+            place = self.memory.further(place, self._listed(table, dim, point.get(dim, 0)))
+        return place.moved(offset_of(access, {d: n for d, n in point.items() if d not in tables}))
+
+    def _listed(self, table: tuple[int, ...], dim: Dim, element: int) -> IndexLike:
+        """Returns the place in a table of an element of the tile, which is computed once."""
+        e, rows, key = self.memory.emitter, Rows.of(table), (table, dim, element)
+        if key not in self.listed:
+            assert rows is not None
+            number = _sum(e, self.starts[dim], element)
+            if isinstance(number, int):
+                self.listed[key] = rows.place(number)
+            else:
+                row = e.times(e.quotient(number, rows.size), rows.apart - rows.size * rows.step)
+                self.listed[key] = e.plus(row, e.times(number, rows.step))
+        return self.listed[key]
 
     def points(self, dims: Sequence[Dim], schedule: VectorSchedule) -> list[Point]:
         """Returns the elements of the tile: for vectors, where their first lane is."""
@@ -127,3 +154,8 @@ class Tile:
             known[key] = self.memory.distance(of, self.memory.load_one(of.access, index))
         place = self.places[access]
         return Address(self.memory.emitter.plus(known[key], place.dynamic or 0), place.constant)
+
+
+def _sum(e: Emitter, a: IndexLike, b: int) -> IndexLike:
+    """Returns the sum of two numbers, which is known if both are."""
+    return a + b if isinstance(a, int) else e.plus(a, b)

@@ -49,6 +49,8 @@ class TileSpan:
     """The number of first elements of the only tile that were visited before, if that matters."""
     written_out: bool = False
     """Whether the code of all tiles is written out one after the other."""
+    in_rows: bool = False
+    """Whether places that a table lists are computed, as they lie in rows."""
 
     @property
     def tiles(self) -> int:
@@ -63,11 +65,15 @@ class TileSpan:
 def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[TileSpan]:
     """Returns the tiles of a parallel loop as spans, each with its own code."""
     parts = schedule.parts_of(dim)
-    if schedule.lists_tiles(dim):
+    if schedule.lists_tiles(dim) and not nest.lists_rows(dim):
         starts = [(i, p.tile) for p in parts for i in range(p.start, p.stop, p.tile)]
         return [TileSpan(0, 1, 1, range(i, i + tile)) for i, tile in starts]
     if parts:
-        return [TileSpan(p.start, p.stop - p.start, p.tile, range(p.tile)) for p in parts]
+        in_rows = schedule.lists_tiles(dim)
+        return [
+            TileSpan(p.start, p.stop - p.start, p.tile, range(p.tile), in_rows=in_rows)
+            for p in parts
+        ]
     if schedule.spreads(dim):
         apart = dim.size // schedule.tiles(dim)
         return [TileSpan(0, apart, 1, range(0, dim.size, apart))]
