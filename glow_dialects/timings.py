@@ -234,7 +234,7 @@ class Timings:
     chosen_step: float = 4.0
     """Cycles to find the row that an index names, and to prefetch a later one."""
     most_kept_share: float = 3 / 4
-    """The part of the vector registers that the elements of an array fill at most there."""
+    """The part of the vector registers that arrays on the stack may fill to be kept there."""
     most_emitted: int = 240
     """Operations that the points of a register tile emit, loads aside: more code is not faster."""
     most_unrolled_products: int = 96

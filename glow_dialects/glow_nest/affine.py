@@ -121,7 +121,7 @@ def lookup(dim: Dim, table: Sequence[int]) -> Affine:
     return Affine({dim: tuple(table)})
 
 
-class Rows(NamedTuple):
+class TableRows(NamedTuple):
     """A table of places in rows: element `i` is at `i // size * apart + i % size * step`."""
 
     size: int
@@ -129,13 +129,13 @@ class Rows(NamedTuple):
     step: int
 
     @staticmethod
-    def of(table: Sequence[int]) -> Rows | None:
+    def of(table: Sequence[int]) -> TableRows | None:
         """Returns the rows of a table; None if it has none."""
         step = table[1] - table[0] if len(table) > 1 else 0
         size = next((i for i, place in enumerate(table) if place != i * step), len(table))
         if not size:
             return None
-        rows = Rows(size, table[size] if size < len(table) else 0, step)
+        rows = TableRows(size, table[size] if size < len(table) else 0, step)
         return rows if all(rows.place(i) == place for i, place in enumerate(table)) else None
 
     def place(self, element: int) -> int:

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute
 
 from ..elements import element_bytes, highest, lowest
 from ..scalar import Number, in_order_of_creation
-from .affine import Access, Affine, Dim, Rows
+from .affine import Access, Affine, Dim, TableRows
 from .body import Body
 
 
@@ -155,7 +155,7 @@ class Nest:
         tables = [a.stride(dim) for a in (*terms, *self.operands, *self.writes)]
         if any(isinstance(table, tuple) for table in tables[: len(terms)]):
             return False
-        return all(isinstance(t, int) or Rows.of(t) is not None for t in tables)
+        return all(isinstance(t, int) or TableRows.of(t) is not None for t in tables)
 
     @property
     def visited(self) -> int:

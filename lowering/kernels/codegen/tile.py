@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.glow_nest.affine import Access, Dim, Rows
+from ....glow_dialects.glow_nest.affine import Access, Dim, TableRows
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import RegisterTile, VectorSchedule
 from ....glow_dialects.timings import TIMINGS
@@ -90,7 +90,7 @@ class Tile:
 
     def _listed(self, table: tuple[int, ...], dim: Dim, element: int) -> IndexLike:
         """Returns the place in a table of an element of the tile, which is computed once."""
-        e, rows, key = self.memory.emitter, Rows.of(table), (table, dim, element)
+        e, rows, key = self.memory.emitter, TableRows.of(table), (table, dim, element)
         if key not in self.listed:
             assert rows is not None
             number = _sum(e, self.starts[dim], element)

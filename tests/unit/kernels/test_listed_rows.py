@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from glow.glow_dialects.glow_nest.affine import Rows
+from glow.glow_dialects.glow_nest.affine import TableRows
 from glow.glow_dialects.machine import MachineDescription
 from glow.runtime.interpreter import interpret
 from glow.tests.support.native import check_native, parse
@@ -20,7 +20,7 @@ def test_rows_of_a_table(size: int, rows: int, apart: int, step: int, data: st.D
     """The last row may be shorter."""
     count = max(1, size * rows - data.draw(st.integers(0, 8)))
     table = [i // size * apart + i % size * step for i in range(count)]
-    found = Rows.of(table)
+    found = TableRows.of(table)
     # a row of one element has no step
     assert found is not None or size == 1
     if found is not None:
@@ -30,7 +30,7 @@ def test_rows_of_a_table(size: int, rows: int, apart: int, step: int, data: st.D
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=9))
 def test_other_tables_have_no_rows(offsets: list[int]):
     table = [0, *offsets]
-    found = Rows.of(table)
+    found = TableRows.of(table)
     if found is not None:
         assert [found.place(i) for i in range(len(table))] == table
 
