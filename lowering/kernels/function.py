@@ -31,7 +31,7 @@ from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from .codegen.emit import Emitter
 from .codegen.limited_loops import RowCount
-from .codegen.memory import Bound, FlatBuffers
+from .codegen.memory import Bound, FlatBuffers, on_stack
 from .codegen.step_generator import Sharing, StepGenerator
 from .codegen.types import INDEX, flat_type, memory_type, significant_strides
 from .scratch import ALIGNMENT, is_small
@@ -98,10 +98,10 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
     loops = [op for op in kernel.walk() if isinstance(op, RepeatOp)]
     scratch = {steps.buffer(op.result): op.result for op in steps.scratch()}
     common = [b for b, v in scratch.items() if shared and _is_common(v, loops)]
-    on_stack = [b for b in scratch if b not in common and is_small(b)]
-    places, common_bytes = _packed(common if shared else list(scratch), on_stack)
+    small = [b for b in scratch if b not in common and is_small(b)]
+    places, common_bytes = _packed(common if shared else list(scratch), small)
     private = [steps.buffer(v) for loop in loops for v in loop.private]
-    own_places, own_bytes = _packed(private, on_stack)
+    own_places, own_bytes = _packed(private, small)
     scratch_bytes = common_bytes + threads * own_bytes
     leading = [INDEX, llvm.LLVMPointerType()] if shared else []
     types = [argument_type(a.type) for a in kernel.body.block.args]
@@ -117,7 +117,7 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> func.FuncOp
     for buffer, place in places.items():
         flat[buffer] = _in_scratch(emitter, arguments[-1], buffer, emitter.index(place))
     sharing = None
-    private_flat = {buffer: _on_stack(emitter, buffer) for buffer in on_stack}
+    private_flat = {buffer: on_stack(emitter, buffer) for buffer in small}
     flat.update(private_flat)
     if shared:
         thread, team = block.args[:2]
@@ -194,13 +194,6 @@ def _is_shared(op: Operation) -> bool:
 def _in_scratch(emitter: Emitter, scratch: SSAValue, buffer: Buffer, shift: SSAValue) -> SSAValue:
     t = flat_type(buffer.element, 0, buffer.high)
     return emitter.op(memref.ViewOp, (scratch, shift), t)
-
-
-def _on_stack(emitter: Emitter, buffer: Buffer) -> SSAValue:
-    """Allocates a buffer for as long as a call of the function takes."""
-    array = memref.AllocaOp.get(memory_type(buffer.element), ALIGNMENT, [buffer.high])
-    emitter.add(array)
-    return array.memref
 
 
 def _packed(buffers: Sequence[Buffer], others: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:

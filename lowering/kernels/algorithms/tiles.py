@@ -77,3 +77,8 @@ class Part:
 def added(places: Sequence[Affine], others: Sequence[Index]) -> list[Affine]:
     """Returns the sums of places along each dimension."""
     return [a + b for a, b in zip(places, others, strict=True)]
+
+
+def further(places: Sequence[Affine], axis: int, distance: Index) -> list[Affine]:
+    """Returns places so far from others along one axis."""
+    return [place + distance if n == axis else place for n, place in enumerate(places)]

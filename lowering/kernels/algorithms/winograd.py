@@ -44,7 +44,7 @@ from ..schedules.blocking import plane_stride
 from ..schedules.tile_blocks import BlockSpan, choose_blocks, edges
 from .dot import converted
 from .row_blocks import each_panel
-from .tiles import Image, Part, added
+from .tiles import Image, Part, added, further
 from .transforms import (
     by_column_pairs,
     by_row_pairs,
@@ -174,46 +174,47 @@ class _Winograd:
                 number = number * len(axis.offsets) + i
             place = number * c.size + c
             with self.k.repeat(*number.terms, c, *part.tiles):
-                offset, lane = [offset for _, offset in places], Dim("l", self.lanes)
-                rows, reads = self._rows(part, offset, c, lane)
+                offset = [offset for _, offset in places]
+                rows, lane = self._tile_rows(), Dim("l", self.lanes)
+                reads = self._row(part, offset, c, [*rows, lane])
                 values = self._transformed(self.last, converted(reads, self.factor))
                 writes = [self.inputs[[p, place, part.tile, lane]] for p in self._planes(rows)]
                 self.k.map_all([*rows, lane], writes, reads, values)
 
-    def _rows(
+    def _tile_rows(self) -> list[Dim]:
+        """Returns the loop over rows of a transformed tile, if two dimensions are transformed."""
+        return [] if self.first is None else [Dim("i", self.sides[self.first])]
+
+    def _row(
         self,
         part: Part,
         offset: Sequence[Index],
         c: Index,
-        lane: Dim,
+        dims: Sequence[Dim],
         number: int = 0,
-        rows: Sequence[Dim] = (),
-    ) -> tuple[Sequence[Dim], Sequence[Access]]:
+    ) -> list[Access]:
         """
-        Returns what tiles read of a block of channels along the last transformed dimension, where
-        the first one is transformed already: the loop over its elements, and what is read.
-        `offset` is the place of the part of the kernel that meets it. Tiles at an edge read
-        nothing beyond the input.
+        Returns what tiles read of a block of channels along the last transformed dimension. The
+        first one is transformed before; `number` is that of the block of those together. `dims`
+        are the loops over rows, if there are any, and lanes. `offset` is the place of the part of
+        the kernel that meets the block. Tiles at an edge read nothing beyond the input.
         """
+        *rows, lane = dims
         start = part.places([axis.tile * axis.stride for axis in self.axes])
         at, seen = added(start, offset), self._seen(part)
 
-        def element(along: int, index: Index, of: list[Affine]) -> list[Affine]:
-            return [a + index if n == along else a for n, a in enumerate(of)]
-
-        def read(of: list[Affine]) -> Access:
-            return self.x[self.image.place(c, of, lane)]
+        def read(axis: int, index: int, of: Sequence[Affine]) -> Access:
+            return self.x[self.image.place(c, further(of, axis, index), lane)]
 
         if self.first is None:
-            return (), [read(element(self.last, i, at)) for i in range(seen[self.last])]
-        (i,) = rows or (Dim("i", self.sides[self.first]),)
-        j = Dim("j", seen[self.last])
-        column = element(self.last, j, at)
-        reads = [read(element(self.first, n, column)) for n in range(seen[self.first])]
+            return [read(self.last, n, at) for n in range(seen[self.last])]
+        (i,), j = rows, Dim("j", seen[self.last])
+        column = further(at, self.last, j)
+        reads = [read(self.first, n, column) for n in range(seen[self.first])]
         values = self._transformed(self.first, converted(reads, self.factor))
         half = self.halves[number]
         self.k.map_all([j, lane], [half[[n, j, lane]] for n in range(i.size)], reads, values)
-        return (i,), [half[[i, n, lane]] for n in range(j.size)]
+        return [half[[i, n, lane]] for n in range(j.size)]
 
     def _planes(self, rows: Sequence[Dim]) -> Sequence[Affine]:
         """Returns the planes of the elements of a tile along the last transformed dimension."""
@@ -274,11 +275,9 @@ class _Winograd:
             rows, windows, reads = self._windows(part, o, out)
             at = part.places([axis.tile // self.pool for axis in self.axes])
             if self.first is not None:
-                at[self.first] = at[self.first] + rows[0]
-            places: list[Sequence[Index]] = []
-            for n in range(part.edges[self.last].outputs // self.pool):
-                inside = [a + n if axis == self.last else a for axis, a in enumerate(at)]
-                places.append(self.image.place(o, inside, out))
+                at = further(at, self.first, rows[0])
+            inside = range(part.edges[self.last].outputs // self.pool)
+            places = [self.image.place(o, further(at, self.last, n), out) for n in inside]
             bias = arguments(len(reads) + 1)[-1]
             values = [self._output(reduce(maximum, window)) + bias for window in windows]
             operands = [*reads, self.bias[[o, out]]]
@@ -346,17 +345,15 @@ class _WinogradInParts(_Winograd):
         Computes `inputs[., pair of blocks, part, tile, lane]`; the last pair may lack a block.
         """
         start = [0] * len(self.axes)
-        each = each_panel(self.k, self.x.shape[1], 2, in_nest=False, names=("c", "n"))
-        for c, (*_, n) in each:
+        for c, (n,) in each_panel(self.k, self.x.shape[1], self.together, names=("c", "n")):
             with self.k.repeat(*part.tiles):
-                lane, blocks, reads = Dim("l", self.lanes), list[list[Expr]](), list[Access]()
-                rows: Sequence[Dim] = ()
-                for number in range(n.size):
-                    rows, row = self._rows(part, start, c * 2 + number, lane, number, rows)
-                    given = arguments(len(reads) + len(row))[len(reads) :]
-                    blocks.append(self._transformed(self.last, given))
-                    reads += row
-                pairs = zip(*blocks, strict=True)
+                dims = [*self._tile_rows(), Dim("l", self.lanes)]
+                *rows, lane = dims
+                numbers = range(n.size)
+                each = [self._row(part, start, c * self.together + i, dims, i) for i in numbers]
+                reads = [read for row in each for read in row]
+                given = np.array(arguments(len(reads)), object).reshape(n.size, -1)
+                pairs = zip(*(self._transformed(self.last, list(v)) for v in given), strict=True)
                 found = [word for pair in pairs for word in words_of_parts(*pair)]
                 writes = [
                     self.inputs[[p, c, number, part.tile, lane]]

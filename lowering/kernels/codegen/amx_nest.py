@@ -11,8 +11,6 @@ from dataclasses import replace
 from itertools import product
 from math import ceil, prod
 
-from xdsl.dialects import memref
-
 from ....glow_dialects import glow_vec
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
@@ -39,7 +37,7 @@ from ..schedules.amx_tile import (
 )
 from ..threads.split import Share, Split, is_balanced
 from .loop_driver import LoopDriver, whole
-from .memory import Address, Addresses, Bound, FlatBuffers
+from .memory import Address, Addresses, Bound, FlatBuffers, on_stack
 from .vector_nest import VectorNest
 
 _MOST_UNROLLED = 4
@@ -69,9 +67,7 @@ class TileNest:
         self._finish = dict(zip(plan.groups, schedule.finish, strict=False))
         self._threads = threads
         self._sums = sums_of(nest, plan)
-        array = memref.AllocaOp.get(self._sums.element, TILE_BYTES, [self._sums.high])
-        self.e.add(array)
-        self.memory = memory.replaced({self._sums: array.memref})
+        self.memory = memory.replaced({self._sums: on_stack(self.e, self._sums)})
         size = filter_bytes(nest, self.roles)
         self._is_near = size <= int(machine.l2_bytes * TIMINGS.amx_filters_l2_share)
         most = machine.l2_bytes * TIMINGS.amx_image_l2_share

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerType, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim, Indirect, stride_of
 from ...llvm.types import element_of
+from ..scratch import ALIGNMENT
 from ..threads.split import TileSpan
 from .algebra import ArithAlgebra, Value
 from .emit import Emitter, IndexLike
@@ -47,6 +48,13 @@ class Bound(dict[Dim, IndexLike]):
 
     def at(self, dim: Dim, span: TileSpan, number: IndexLike) -> Bound:
         return Bound({**self, dim: number}, self.count)
+
+
+def on_stack(emitter: Emitter, buffer: Buffer) -> SSAValue:
+    """Allocates a buffer for as long as a call of the function takes."""
+    array = memref.AllocaOp.get(memory_type(buffer.element), ALIGNMENT, [buffer.high])
+    emitter.add(array)
+    return array.memref
 
 
 def offset_of(access: Access, point: Point) -> int:

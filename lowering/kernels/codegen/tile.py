@@ -82,16 +82,19 @@ class Tile:
 
     def place(self, access: Access, point: Point) -> Address:
         """Returns the place of an access at a point of the tile."""
-        tables = {d: t for d in self.starts if isinstance(t := access.stride(d), tuple)}
         place = self.places[access]
+        if not self.starts:
+            return place.moved(offset_of(access, point))
+        tables = {d: t for d in self.starts if isinstance(t := access.stride(d), tuple)}
         for dim, table in tables.items():
             place = self.memory.further(place, self._listed(table, dim, point.get(dim, 0)))
         return place.moved(offset_of(access, {d: n for d, n in point.items() if d not in tables}))
 
     def _listed(self, table: tuple[int, ...], dim: Dim, element: int) -> IndexLike:
         """Returns the place in a table of an element of the tile, which is computed once."""
-        e, rows, key = self.memory.emitter, TableRows.of(table), (table, dim, element)
+        e, key = self.memory.emitter, (table, dim, element)
         if key not in self.listed:
+            rows = TableRows.of(table)
             assert rows is not None
             number = _sum(e, self.starts[dim], element)
             if isinstance(number, int):
