@@ -3,10 +3,10 @@
 // threads.py replaces the instruction that pauses a spinning loop and the number of futex.
 
 !ptr = !llvm.ptr
-!line = !llvm.array<64 x i8>
+!line = !llvm.array<384 x i8>
 
 llvm.func @syscall(i64, !ptr, i64, i64, !ptr, !ptr, i64) -> i64
-llvm.func @sched_getcpu() -> i32
+llvm.func @pthread_self() -> i64
 
 llvm.func @glow_pauses(%n: i64) {
   %zero = llvm.mlir.constant(0) : i64
@@ -18,22 +18,6 @@ llvm.func @glow_pauses(%n: i64) {
   %next = llvm.add %i, %one : i64
   %more = llvm.icmp "ult" %next, %n : i64
   llvm.cond_br %more, ^spin(%next : i64), ^done
-^done:
-  llvm.return
-}
-
-// Writes the number of the processor that runs this thread, and 1.
-llvm.func @glow_note_processor(%line: !ptr) {
-  %single = llvm.mlir.constant(1 : i32) : i32
-  %processor_at = llvm.getelementptr %line[56] : (!ptr) -> !ptr, i8
-  %number = llvm.call @sched_getcpu() : () -> i32
-  %processor = llvm.add %number, %single : i32
-  %before = llvm.load %processor_at atomic monotonic {alignment = 4 : i64} : !ptr -> i32
-  %has_moved = llvm.icmp "ne" %before, %processor : i32
-  llvm.cond_br %has_moved, ^moved, ^done
-^moved:
-  %old = llvm.atomicrmw xchg %processor_at, %processor monotonic : !ptr, i32
-  llvm.br ^done
 ^done:
   llvm.return
 }
@@ -64,6 +48,13 @@ llvm.func @glow_wait(%team: !ptr, %line: !ptr, %other: !ptr, %counter: !ptr,
 ^hurry:
   %fewer = llvm.sub %short, %one : i64
   llvm.store %fewer, %short_at {alignment = 8 : i64} : i64, !ptr
+  %is_last = llvm.icmp "eq" %fewer, %zero : i64
+  llvm.cond_br %is_last, ^forget, ^begin(%idle_spins : i64)
+^forget:
+  %long_at = llvm.getelementptr %line[80] : (!ptr) -> !ptr, i8
+  %long = llvm.load %long_at atomic monotonic {alignment = 8 : i64} : !ptr -> i64
+  %half = llvm.lshr %long, %one : i64
+  %before_half = llvm.atomicrmw xchg %long_at, %half monotonic : !ptr, i64
   llvm.br ^begin(%idle_spins : i64)
 ^begin(%most: i64):
   %limit = llvm.select %is_same, %zero, %most : i1, i64
@@ -85,6 +76,7 @@ llvm.func @glow_wait(%team: !ptr, %line: !ptr, %other: !ptr, %counter: !ptr,
   llvm.store %many, %short_at {alignment = 8 : i64} : i64, !ptr
   llvm.br ^count
 ^count:
+  %start = llvm.call @glow_nanoseconds() : () -> i64
   %before = llvm.atomicrmw add %sleepers, %single seq_cst : !ptr, i32
   llvm.br ^look_again
 ^look_again:
@@ -99,6 +91,16 @@ llvm.func @glow_wait(%team: !ptr, %line: !ptr, %other: !ptr, %counter: !ptr,
   llvm.br ^look_again
 ^awake:
   %after = llvm.atomicrmw sub %sleepers, %single seq_cst : !ptr, i32
+  llvm.call @glow_note_processor(%line) : (!ptr) -> ()
+  %in_call = llvm.icmp "ugt" %spins, %idle_spins : i64
+  llvm.cond_br %in_call, ^in_call, ^part
+^in_call:
+  llvm.cond_br %is_same, ^part, ^slept
+^slept:
+  llvm.call @glow_count_sleep(%line, %other, %start) : (!ptr, !ptr, i64) -> ()
+  llvm.br ^part
+^part:
+  llvm.call @glow_keep_apart(%team, %line) : (!ptr, !ptr) -> ()
   llvm.call @glow_note_processor(%line) : (!ptr) -> ()
   llvm.br ^done
 ^done:
@@ -230,6 +232,9 @@ llvm.func @glow_worker(%line: !ptr) -> !ptr {
   %spins_at = llvm.getelementptr %team[184] : (!ptr) -> !ptr, i8
   %spins = llvm.load %spins_at {alignment = 8 : i64} : !ptr -> i64
   %lines = llvm.getelementptr %team[256] : (!ptr) -> !ptr, i8
+  %self_at = llvm.getelementptr %line[64] : (!ptr) -> !ptr, i8
+  %self = llvm.call @pthread_self() : () -> i64
+  %unset = llvm.atomicrmw xchg %self_at, %self monotonic : !ptr, i64
   llvm.br ^call(%single : i32)
 ^call(%number: i32):
   llvm.call @glow_wait(%team, %line, %lines, %team, %number, %spins)
@@ -261,6 +266,17 @@ llvm.func @glow_run(%team: !ptr, %entry: !ptr, %weights: !ptr, %io: !ptr, %arena
   llvm.store %weights, %weights_at {alignment = 8 : i64} : !ptr, !ptr
   llvm.store %io, %io_at {alignment = 8 : i64} : !ptr, !ptr
   llvm.store %arena, %arena_at {alignment = 8 : i64} : !ptr, !ptr
+  llvm.call @glow_note_processor(%lines) : (!ptr) -> ()
+  llvm.br ^worker(%one : i64)
+^worker(%w: i64):
+  %is_worker = llvm.icmp "ult" %w, %threads : i64
+  llvm.cond_br %is_worker, ^place, ^start
+^place:
+  %sleeper = llvm.getelementptr %lines[%w] : (!ptr, i64) -> !ptr, !line
+  llvm.call @glow_keep_apart(%team, %sleeper) : (!ptr, !ptr) -> ()
+  %following = llvm.add %w, %one : i64
+  llvm.br ^worker(%following : i64)
+^start:
   %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !ptr -> i32
   %number = llvm.add %before, %single : i32
   llvm.call @glow_count(%team, %lines, %team, %number) : (!ptr, !ptr, !ptr, i32) -> ()

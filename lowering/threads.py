@@ -1,6 +1,6 @@
 """
 Code that runs one program on several threads: workers, calls, and barriers. It is IR of the `llvm`
-dialect, in `threads.mlir`.
+dialect, in `threads.mlir` and `processors.mlir`.
 
 A team is a block of memory and the threads that wait on it. Its words are counters that only one
 thread writes at a time and that only grow (modulo 2**32), so that waiting is always the same thing:
@@ -18,6 +18,15 @@ If another program has a processor for long, the system may put two threads of a
 processor. Then what a thread waits for cannot happen while it spins. So each thread notes the
 number of its processor when it counts and after it slept, and a thread that waits for one that
 noted the same number sleeps at once.
+
+Some systems wake a thread on the processor of the thread that woke it, although others are idle,
+and leave it there for as long as a call takes. So the affinity of a worker, which is what others
+allow, is left without the processors that other threads of the team have noted. Thread 0 looks at
+that before it wakes the workers, and a worker after it slept. If a thread sleeps for more than a
+millisecond in a call, although the one that it waits for has a processor of its own, another
+program has that processor. Three such sleeps give the workers back what others allow; then the
+system decides. When waits are no longer short, half of the sleeps are forgotten. If others change
+the affinity of a worker, that is what they allow.
 
 Some work is divided while it runs, so that a thread that is slower, or came later, does less of it.
 All threads draw tickets from one counter. The portions of all pieces of work of a call are numbered
@@ -41,6 +50,9 @@ Layout of a team of n threads, a cache line for whatever is written by different
 | 256 + 64 t | of thread t: i32 barriers it has reached, i32 calls it has done, team, i64 t, |
 | | i64 the number of the first portion of its piece, i64 its ticket, i64 whether it has one, |
 | | i64 how many of its next waits are short, i32 the number of its processor and 1 (0: unknown) |
+| + 64 | of a worker: i64 pthread_self (0: not started), i32 whether its affinity is what is left, |
+| + 80 | of thread t: i64 how often it slept long in a call |
+| + 128 | of a worker: 1024 bits, the processors that others allow; 1024 bits, those left of them |
 
 A worker's parameter is the address of its own line, as `pthread_create` has one parameter only. An
 entry is `void entry(weights, io, arena, team, t)`.
@@ -70,10 +82,10 @@ END = "glow_end"
 PAUSES = "glow_pauses"
 """`void glow_pauses(i64 n)`: as long as n spins of a waiting thread take, at least."""
 
-LINE = 64
+LINE = 384
 THREADS, SPINS, IDLE_SPINS, LINES = 160, 168, 184, 256
 """Offsets in a team."""
-LINE_TEAM, LINE_THREAD, LINE_SHORT, LINE_PROCESSOR = 8, 16, 48, 56
+LINE_TEAM, LINE_THREAD, LINE_SHORT, LINE_PROCESSOR, LINE_LONG = 8, 16, 48, 56, 80
 """Offsets in a thread's line."""
 
 
@@ -81,8 +93,8 @@ def team_bytes(threads: int) -> int:
     return LINES + LINE * threads
 
 
-CODE = Path(__file__).with_suffix(".mlir")
-"""The code, for x86-64."""
+CODE = [Path(__file__).with_name(name) for name in ("threads.mlir", "processors.mlir")]
+"""The code, for x86-64. The second file uses names of types of the first one."""
 _FUTEX = "%futex = llvm.mlir.constant({})"
 _PLATFORMS = {
     "x86_64": ('llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()', 202),
@@ -106,7 +118,8 @@ def module_text(triple: str) -> str:
             f"{' and '.join(_PLATFORMS)}"
         )
     (own_pause, own_futex), (pause, futex) = _PLATFORMS["x86_64"], _PLATFORMS[processor]
-    text = CODE.read_text(encoding="utf-8").replace(own_pause, pause)
+    text = "\n".join(file.read_text(encoding="utf-8") for file in CODE)
+    text = text.replace(own_pause, pause)
     return text.replace(_FUTEX.format(own_futex), _FUTEX.format(futex))
 
 

@@ -1,4 +1,4 @@
-"""Programs on teams of threads, compared with the interpreter."""
+"""Programs on teams of threads."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from collections.abc import Callable
 import glow
 import numpy as np
 from glow.context import make_context
+from glow.lowering.llvm.translate import translate_module
+from glow.lowering.target import host_target
+from glow.lowering.threads import llvm_text
+from glow.runtime.jit import Executable, compile_object
+from glow.tests.support.kernels import convert
 from glow.tests.support.seeds import numbered
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -25,6 +30,33 @@ func.func @main(%x: tensor<1x8x33x31xf32> {glow.name = "x"}, %w: tensor<20x8x3x3
   %y = glow.add %s, %c : (tensor<1x20x33x31xf32>, tensor<1x20x33x31xf32>)
       -> tensor<1x20x33x31xf32>
   func.return %y : tensor<1x20x33x31xf32>
+}
+"""
+
+
+BARRIERS = """
+func.func private @glow_barrier(!llvm.ptr, index)
+func.func @main(%thread: index, %team: !llvm.ptr, %counts: memref<64xi64>, %wrong: memref<64xi64>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %single = arith.constant 1 : i64
+  %rounds = arith.constant ROUNDS : index
+  %threads = arith.constant THREADS : index
+  scf.for %i = %zero to %rounds step %one {
+    %before = memref.load %counts[%thread] : memref<64xi64>
+    %mine = arith.addi %before, %single : i64
+    memref.store %mine, %counts[%thread] : memref<64xi64>
+    func.call @glow_barrier(%team, %thread) : (!llvm.ptr, index) -> ()
+    scf.for %t = %zero to %threads step %one {
+      %other = memref.load %counts[%t] : memref<64xi64>
+      %differs = arith.cmpi ne, %other, %mine : i64
+      scf.if %differs {
+        memref.store %single, %wrong[%thread] : memref<64xi64>
+      }
+    }
+    func.call @glow_barrier(%team, %thread) : (!llvm.ptr, index) -> ()
+  }
+  func.return
 }
 """
 
@@ -67,3 +99,9 @@ def in_child(work: Callable[[], bool]) -> bool:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return False
+
+
+def executable_of(text: str) -> Executable:
+    target = host_target()
+    texts = [translate_module(convert(text)), llvm_text(target.triple)]
+    return Executable([compile_object(t, target) for t in texts], "glow_main", target)

@@ -9,9 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import glow
@@ -19,14 +17,18 @@ import numpy as np
 import pytest
 from glow.benchmarks.networks import network_file
 from glow.context import make_context
-from glow.lowering.llvm.translate import translate_module
-from glow.lowering.target import host_target
-from glow.lowering.threads import LINE, LINE_PROCESSOR, LINE_SHORT, LINES, llvm_text, module_text
+from glow.lowering.threads import module_text
 from glow.runtime import teams
-from glow.runtime.jit import Executable, compile_object
-from glow.tests.support.kernels import convert
 from glow.tests.support.seeds import numbered
-from glow.tests.unit.runtime.team_checks import GRAPH, check_same, graph, in_child, inputs
+from glow.tests.unit.runtime.team_checks import (
+    BARRIERS,
+    GRAPH,
+    check_same,
+    executable_of,
+    graph,
+    in_child,
+    inputs,
+)
 from glow.tools.glow_run import main as glow_run
 from xdsl.parser import Parser
 
@@ -128,39 +130,6 @@ def test_a_thread_that_cannot_be_started_is_an_error(
     check_same(model, single, 0)
 
 
-def executable_of(text: str) -> Executable:
-    target = host_target()
-    texts = [translate_module(convert(text)), llvm_text(target.triple)]
-    return Executable([compile_object(t, target) for t in texts], "glow_main", target)
-
-
-BARRIERS = """
-func.func private @glow_barrier(!llvm.ptr, index)
-func.func @main(%thread: index, %team: !llvm.ptr, %counts: memref<64xi64>, %wrong: memref<64xi64>) {
-  %zero = arith.constant 0 : index
-  %one = arith.constant 1 : index
-  %single = arith.constant 1 : i64
-  %rounds = arith.constant ROUNDS : index
-  %threads = arith.constant THREADS : index
-  scf.for %i = %zero to %rounds step %one {
-    %before = memref.load %counts[%thread] : memref<64xi64>
-    %mine = arith.addi %before, %single : i64
-    memref.store %mine, %counts[%thread] : memref<64xi64>
-    func.call @glow_barrier(%team, %thread) : (!llvm.ptr, index) -> ()
-    scf.for %t = %zero to %threads step %one {
-      %other = memref.load %counts[%t] : memref<64xi64>
-      %differs = arith.cmpi ne, %other, %mine : i64
-      scf.if %differs {
-        memref.store %single, %wrong[%thread] : memref<64xi64>
-      }
-    }
-    func.call @glow_barrier(%team, %thread) : (!llvm.ptr, index) -> ()
-  }
-  func.return
-}
-"""
-
-
 @pytest.mark.parametrize("threads", [2, 3, 9])
 def test_barriers(threads: int):
     """Between two barriers, all threads have counted the same number of rounds."""
@@ -173,71 +142,6 @@ def test_barriers(threads: int):
         run(counts.ctypes.data, none, wrong.ctypes.data)
     assert not wrong.any()
     assert (counts[:threads] == 3 * rounds).all()
-
-
-LATE = """
-func.func private @glow_barrier(!llvm.ptr, index)
-func.func private @glow_pauses(index)
-func.func @main(%thread: index, %team: !llvm.ptr, %pauses: memref<1xi64>, %none: memref<1xi64>) {
-  %zero = arith.constant 0 : index
-  %number = memref.load %pauses[%zero] : memref<1xi64>
-  %count = arith.index_cast %number : i64 to index
-  %is_late = arith.cmpi ne, %thread, %zero : index
-  scf.if %is_late {
-    func.call @glow_pauses(%count) : (index) -> ()
-  }
-  func.call @glow_barrier(%team, %thread) : (!llvm.ptr, index) -> ()
-  func.return
-}
-"""
-
-
-@contextmanager
-def team_on(monkeypatch: pytest.MonkeyPatch, cpus: list[int]) -> Generator[teams.Team]:
-    """Gives a team of two on given processors, which waits as if each had one of its own."""
-    monkeypatch.setattr(teams, "_cpus", lambda: [0, 1])
-    monkeypatch.setattr(teams, "cpu_quota", lambda: 2.0)
-    before = os.sched_getaffinity(0)
-    team = teams.Team(2, cpus)
-    os.sched_setaffinity(0, cpus[:1])
-    try:
-        yield team
-    finally:
-        os.sched_setaffinity(0, before)
-        team.end()
-
-
-def test_waits_are_short_after_one_in_vain(monkeypatch: pytest.MonkeyPatch):
-    cpus = sorted(os.sched_getaffinity(0))[:2]
-    if len(cpus) < 2:
-        pytest.skip("this process may use one processor only")
-    executable = executable_of(LATE)
-    pauses = np.array([0.2 / teams._pause_seconds()]).astype(np.int64)
-    with team_on(monkeypatch, cpus) as team:
-        short = team._block[LINES + LINE_SHORT :].view(np.int64)
-        assert short[0] == 0
-        for _ in range(2):
-            team.run(executable.address, pauses.ctypes.data, (ctypes.c_void_p * 1)(), 0)
-        assert 0 < short[0] < 1024
-
-
-def test_threads_on_one_processor_do_not_spin(monkeypatch: pytest.MonkeyPatch):
-    """Spinning would take the rest of a time slice, milliseconds, at each of 2,000 barriers."""
-    monkeypatch.setattr(teams, "_SPIN_SECONDS", 0.05)
-    monkeypatch.setattr(teams, "_IDLE_SECONDS", 0.05)
-    cpu, rounds = min(os.sched_getaffinity(0)), 1000
-    executable = executable_of(BARRIERS.replace("ROUNDS", str(rounds)).replace("THREADS", "2"))
-    counts, wrong = np.zeros(64, np.int64), np.zeros(64, np.int64)
-    none = (ctypes.c_void_p * 0)()
-    with team_on(monkeypatch, [cpu, cpu]) as team:
-        start = time.process_time()
-        team.run(executable.address, counts.ctypes.data, none, wrong.ctypes.data)
-        seconds = time.process_time() - start
-        lines = team._block[LINES:].view(np.int32).reshape(2, LINE // 4)
-        assert (lines[:, LINE_PROCESSOR // 4] == cpu + 1).all()
-    assert not wrong.any()
-    assert (counts[:2] == rounds).all()
-    assert seconds < 1
 
 
 TICKETS = """
