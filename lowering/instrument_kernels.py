@@ -30,7 +30,6 @@ from ..errors import CompileError
 from ..glow_dialects.machine import LINE_BYTES
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
-from ..wording import counted
 from .kernels.codegen.emit import Emitter
 from .kernels.codegen.types import INDEX
 from .kernels.kernel_errors import expect_threads
@@ -64,7 +63,7 @@ class InstrumentKernelsPass(ModulePass):
     threads: int = 1
     """
     The number of threads that run the program together, which `glow-divide-nests` was given as
-    well.
+    well. A program that is not divided has records of one thread.
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -78,7 +77,7 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
     """
     Records the time of each call in `main` of one of `kernels`, which are names of functions.
     Raises CompileError if `main` is not what `glow-generate-loops` makes for this number of
-    threads.
+    threads, or fewer.
     """
     block = main.body.block
     arena = arena_of(main, before=InstrumentKernelsPass.name)
@@ -86,12 +85,13 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
     calls = [o for o in each(list(block.ops)) if _is_recorded(o, kernels)]
     if not calls:
         return
-    shape = record_shape(threads, len(calls))
+    is_shared = block.args[0].type == INDEX
+    shape = record_shape(threads if is_shared else 1, len(calls))
     larger, start = enlarge_arena(main, arena, prod(shape) * _STAMP)
     emitter = Emitter(block)
     records = memref.ViewOp(larger, emitter.index(start), [], MemRefType(i64, shape))
     records.result.name_hint = "records"
-    thread = block.args[0] if threads > 1 else emitter.index(0)
+    thread = block.args[0] if is_shared else emitter.index(0)
     for number, call in enumerate(each(calls)):
         for end, point in enumerate((InsertPoint.before(call), InsertPoint.after(call))):
             counter = llvm.CallIntrinsicOp(COUNTER, [], [i64])
@@ -110,11 +110,10 @@ def _is_recorded(op: Operation, kernels: set[str]) -> bool:
 
 
 def _expect_records_fit(block: Block, arena: SSAValue, threads: int) -> None:
-    """Raises CompileError unless a program is for so many threads and its arena may grow."""
+    """Raises CompileError if a program is for more threads, or its arena may not grow."""
     if any(not isinstance(use.operation, memref.ViewOp) for use in arena.uses):
         raise CompileError("expected main to use its arena through memref.view only")
-    if (block.args[0].type == INDEX) != (threads > 1):
-        wanted, made = (counted(threads, "thread"), "several" if threads == 1 else "1")
-        raise CompileError(f"expected a program for {wanted}, found one for {made}")
+    if block.args[0].type == INDEX and threads == 1:
+        raise CompileError("expected a program for 1 thread, found one for several")
     if any(isinstance(o, llvm.CallIntrinsicOp) for o in block.ops):
         raise CompileError("main records times already")

@@ -25,7 +25,7 @@ from ..glow_dialects.plan_attributes import WEIGHTS_SIZE
 from ..interface.signature import TensorInfo
 from ..lowering import threads as layout
 from .cpu_backend import CpuBackend
-from .cpu_compilation import arena_bytes, planned_module
+from .cpu_compilation import arena_bytes, planned_module, runs_on_team
 from .cpu_program import ALIGNMENT, aligned_bytes
 from .memory_plan import function_bytes
 from .signature import main_function, signature_of
@@ -96,7 +96,8 @@ def write_bundle(stages: Stages, backend: CpuBackend, folder: Path) -> list[Path
 
 
 def _header(stages: Stages, backend: CpuBackend, weights: int) -> str:
-    target, threads = backend.target(), backend.threads
+    target = backend.target()
+    threads = backend.threads if runs_on_team(stages["llvm"]) else 1
     signature = signature_of(stages["imported"])
     if signature.states:
         names = ", ".join(signature.inputs[i].name for i in signature.states)

@@ -116,7 +116,8 @@ class CpuBackend(Backend):
         objects = [cache.get(k) for k in found.objects]
         if None in objects:
             return None
-        run = linked([data for data in objects if data is not None], self.options, target)
+        plan = LinkPlan(found.objects, found.arena_bytes, found.threads)
+        run = linked([data for data in objects if data is not None], plan, self.options, target)
         # before weights come in, so that both are not in memory at once
         drop_clean_pages("llvmlite")
         key = found.weights
@@ -124,7 +125,6 @@ class CpuBackend(Backend):
         if mapped is None:
             return None
         weights = shared_segment(key, mapped_bytes(mapped))
-        plan = LinkPlan(found.objects, found.arena_bytes)
         program = CpuProgram(run, weights, key, plan, found.signature)
         return Restored(program, found.signature, found.memory)
 

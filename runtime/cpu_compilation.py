@@ -89,7 +89,7 @@ class CpuCompilation:
             filled = pool.submit(fill)
             objects, plan = self._objects()
             key = filled.result()
-        run = linked(objects, self._options, self._target)
+        run = linked(objects, plan, self._options, self._target)
         weights = shared_segment(key, own)
         signature = signature_of(first_module(self._stages))
         if self._options.sanitize:
@@ -123,17 +123,18 @@ class CpuCompilation:
 
     def _generate(self) -> tuple[list[bytes], LinkPlan]:
         """Returns the objects of the functions of the `llvm` stage."""
-        arena = 0
+        arena, is_shared = 0, False
 
         def texts() -> Iterator[str]:
-            nonlocal arena
+            nonlocal arena, is_shared
             for module in _llvm_modules(self._stages):
                 arena = max(arena, arena_bytes(module))
+                is_shared |= runs_on_team(module)
                 translated = [translate_functions(f) for f in functions_of_objects(module)]
                 del module
                 collect_young()
                 yield from translated
-            if self._options.threads > 1:
+            if is_shared:
                 yield llvm_text(self._target.triple)
 
         keys: list[str] = []
@@ -148,7 +149,7 @@ class CpuCompilation:
             while len(objects) < len(jobs):
                 objects.append(jobs[len(objects)].result())
                 _tell(self._stages, objects, jobs)
-        return objects, LinkPlan(keys, arena)
+        return objects, LinkPlan(keys, arena, self._options.threads if is_shared else 1)
 
 
 def claims_of(machine: MachineDescription) -> Sequence[Claim]:
@@ -197,6 +198,7 @@ def saved_program(stages: Modules, program: CpuProgram) -> SavedProgram:
         plan_of(planned_module(stages)),
         plan.objects,
         plan.arena_bytes,
+        plan.threads,
         program.weights_key,
     )
 
@@ -230,6 +232,15 @@ def arena_bytes(module: ModuleOp) -> int:
             size = function.arg_attrs.data[-1].data.get("llvm.dereferenceable")
             return size.value.data if isinstance(size, IntegerAttr) else 0
     return 0
+
+
+def runs_on_team(module: ModuleOp) -> bool:
+    """
+    Returns whether threads run a program together: then the entry, which the `llvm` stage has, has
+    the team and the number of the thread as parameters.
+    """
+    entries = (f for f in _defined_functions(module) if f.sym_name.data == ENTRY)
+    return any(len(f.function_type.inputs) > 3 for f in entries)
 
 
 def _llvm_modules(stages: Modules) -> Iterable[ModuleOp]:

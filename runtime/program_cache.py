@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from io import StringIO
 
 from xdsl.dialects.builtin import ModuleOp
@@ -69,5 +70,4 @@ def find_plan(cache: Cache, key: str) -> LinkPlan | None:
 
 
 def store_plan(cache: Cache, key: str, plan: LinkPlan) -> None:
-    text = json.dumps({"objects": list(plan.objects), "arena_bytes": plan.arena_bytes})
-    cache.put(key, text.encode())
+    cache.put(key, json.dumps(asdict(plan)).encode())

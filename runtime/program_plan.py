@@ -13,3 +13,5 @@ class LinkPlan:
     objects: Sequence[str]
     """Keys in the object cache."""
     arena_bytes: int
+    threads: int
+    """The number of threads that run it together: 1 if its work is not divided."""

@@ -36,6 +36,8 @@ class SavedProgram:
     objects: Sequence[str]
     """Keys of its object code."""
     arena_bytes: int
+    threads: int
+    """The number of threads that run it together."""
     weights: str
     """The key of its weight segment, which other programs may have too."""
 
@@ -123,6 +125,7 @@ def _encoded(program: SavedProgram) -> dict[str, object]:
         "memory": asdict(program.memory),
         "objects": list(program.objects),
         "arena_bytes": program.arena_bytes,
+        "threads": program.threads,
         "weights": program.weights,
     }
 
@@ -146,9 +149,10 @@ def _decoded(entry: Mapping[str, list]) -> SavedProgram:
     memory: dict = dict(entry["memory"])
     memory["buffers"] = tuple(Buffer(**buffer) for buffer in memory["buffers"])
     arena: int = entry["arena_bytes"]  # pyright: ignore[reportAssignmentType]
+    threads: int = entry["threads"]  # pyright: ignore[reportAssignmentType]
     signature, plan = _decoded_signature(entry), MemoryPlan(**memory)
     weights: str = entry["weights"]  # pyright: ignore[reportAssignmentType]
-    return SavedProgram(signature, plan, entry["objects"], arena, weights)
+    return SavedProgram(signature, plan, entry["objects"], arena, threads, weights)
 
 
 def _decoded_signature(entry: Mapping[str, list]) -> Signature:

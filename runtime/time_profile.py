@@ -28,20 +28,22 @@ def measure(
 ) -> TimeProfile:
     """
     Returns the profile of a timed program whose instructions are those of `main`, which
-    `glow-allocate` made: one run that does not count, then `repeat` that do. Raises GlowError for
-    `repeat` below 1, and where the processor's counter cannot be read.
+    `glow-allocate` made: one run that does not count, then `repeat` that do. If the program is not
+    divided, all but the first of `threads` threads wait until that has done each instruction.
+    Raises GlowError for `repeat` below 1, and where the processor's counter cannot be read.
     """
 
     if repeat < 1:
         raise GlowError(f"expected repeat to be at least 1, found {repeat}")
     instructions = [op for op in main.body.block.ops if isinstance(op, Instruction)]
-    shape = record_shape(threads, len(instructions))
+    shape = record_shape(program.plan.threads, len(instructions))
     clock = Clock()
     found = [program.run_timed(inputs, shape) for _ in range(repeat + 1)]
     step = clock.step()
     runs = tuple(
         TimedRun(
-            (end - begin) * step, (records[:, : len(instructions)] - begin).astype(float) * step
+            (end - begin) * step,
+            _of_threads((records[:, : len(instructions)] - begin).astype(float) * step, threads),
         )
         for begin, records, end in found[1:]
     )
@@ -54,6 +56,12 @@ def measure(
         _described(op, i, float(seconds[i]), float(waiting[i])) for i, op in enumerate(instructions)
     )
     return TimeProfile(described, runs, threads)
+
+
+def _of_threads(times: np.ndarray, threads: int) -> np.ndarray:
+    """Returns times of so many threads, of which some may not run the program."""
+    waiting = np.repeat(times[:1, :, 1:], 2, axis=2)
+    return np.concatenate([times, *[waiting] * (threads - len(times))])
 
 
 def _described(op: Instruction, number: int, seconds: float, waiting: float) -> InstructionTime:

@@ -28,10 +28,10 @@ from .main import THREADS, build_main, find_main
 class GenerateLoopsPass(ModulePass):
     """
     Generates the loops of kernels by their schedules, and makes `main` compute the addresses of
-    buffers. In a program that is divided between threads, the first parameter of `main` and of
-    kernels is the number of the thread, and `main` also has the team of threads as a parameter (see
-    `lowering.threads`). The attribute `glow_nest.interface` of a function says what else its
-    callers need to know.
+    buffers. If kernels are divided between threads, their first parameter and that of `main` is the
+    number of the thread, and `main` also has the team of threads as a parameter (see
+    `lowering.threads`). If no kernel has work for more than one thread, `main` is for one thread.
+    The attribute `glow_nest.interface` of a function says what else its callers need to know.
     """
 
     name = "glow-generate-loops"

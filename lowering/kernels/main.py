@@ -117,24 +117,25 @@ def build_main(
 ) -> list[Operation]:
     """
     Returns the new `main`, which calls `kernels`, functions by their names, and declarations of the
-    functions by which threads work together.
+    functions by which threads work together. If threads share no kernel, `main` is for one thread.
     """
     interfaces = {name: KernelInterface.of(kernel) for name, kernel in kernels.items()}
     program = list(in_order(main.body.block))
     calls = [(op, interfaces[op.callee.string_value()]) for op in program if isinstance(op, CallOp)]
+    is_shared = threads > 1 and any(kernel.is_shared for _, kernel in calls)
     needs: dict[Operation, int] = {op: k.scratch_bytes for op, k in calls if k.scratch_bytes}
     places = scratch_places(program, needs)
     weights, arena = (
         planned_size(main, name, "glow-generate-loops") for name in (WEIGHTS_SIZE, ARENA_SIZE)
     )
     size = max([arena, *(at + needs[op] for op, at in places.items())])
-    caller = _Main(main, weights, size, places, interfaces, shared=threads > 1)
+    caller = _Main(main, weights, size, places, interfaces, shared=is_shared)
     caller.run(main.body.block)
     shared = [
         func.FuncOp.external(BARRIER, [PTR, INDEX], []),
         func.FuncOp.external(NEXT, [PTR, INDEX, INDEX], [INDEX]),
     ]
-    return [*(shared if threads > 1 else ()), caller.finish()]
+    return [*(shared if is_shared else ()), caller.finish()]
 
 
 class _Main:
@@ -278,7 +279,9 @@ class _Main:
     def _call(self, op: CallOp, kernel: KernelInterface) -> None:
         """Emits a call, and a barrier before it if there must be one."""
         operands: list[SSAValue] = []
-        if kernel.has_thread:
+        if kernel.has_thread and not self._leading:
+            operands.append(self._emitter.index(0))
+        elif kernel.has_thread:
             self._wait(self._use(op, kernel))
             if kernel.has_barriers:
                 self._hazards.passed_barrier()

@@ -119,12 +119,15 @@ func.func @main(%x: tensor<5x37xf32> {{glow.name = "x"}}) -> (tensor<5x37xf32> {
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_rows_of_a_call(rng: np.random.Generator, name: str, threads: int):
-    """Memory behind the rows of a call does not matter, though it has NaN in it."""
+    """
+    Memory behind the rows of a call does not matter, though it has NaN in it. The inputs are
+    positive, because products of sums that nearly cancel are not known to 1e-5.
+    """
     module = run('glow-limit-rows{rows="x=1" count=n}', parse(graph(name, M)))
     model = glow.compile(module, threads=threads)
     for rows in (M, 1, 2, 7, 16, 17, 33, 36):
         x = np.full((5, M), np.nan, np.float32)
-        x[:, :rows] = rng.standard_normal((5, rows))
+        x[:, :rows] = rng.uniform(0.5, 1.5, (5, rows))
         want = interpret(parse(graph(name, rows)), [np.ascontiguousarray(x[:, :rows])])["y"]
         (got,) = model(x, np.array(rows, np.int64))
         close(got[:, :rows], want)
@@ -157,7 +160,7 @@ def test_nests_of_rows(rng: np.random.Generator, name: str):
     )
     for rows in (M, 1, 5, 16, 19):
         x = np.full((5, M), np.nan, np.float32)
-        x[:, :rows] = rng.standard_normal((5, rows))
+        x[:, :rows] = rng.uniform(0.5, 1.5, (5, rows))
         want = interpret(parse(graph(name, rows)), [np.ascontiguousarray(x[:, :rows])])["y"]
         got = interpret(nests, [x, np.array(rows, np.int64)])["y"]
         close(got[:, :rows], want)

@@ -22,13 +22,18 @@ COMPILER = shutil.which("gcc") or shutil.which("cc")
 
 
 @pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
-def test_network_in_a_c_program(tmp_path: Path, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_network_in_a_c_program(threads: int, tmp_path: Path, rng: np.random.Generator) -> None:
     model = glow.compile(DIGITS, cache=False)
     x = rng.standard_normal(model.get_inputs()[0].shape, np.float32)
     (wanted,) = model(x)
 
     example = EXAMPLES / "c_program"
-    subprocess.run([sys.executable, example / "build.py", DIGITS, tmp_path], check=True)
+    build = [sys.executable, example / "build.py", DIGITS, tmp_path, f"--threads={threads}"]
+    subprocess.run(build, check=True)
+    header = (tmp_path / "network.h").read_text()
+    assert f"#define GLOW_THREADS {threads}\n" in header
+    assert (f"#define GLOW_TEAM_BYTES {team_bytes(2)}\n" in header) == (threads == 2)
     (tmp_path / "input0.bin").write_bytes(x.tobytes())
     objects = sorted(tmp_path.glob("*.o"))
     assert COMPILER is not None
@@ -70,5 +75,6 @@ def test_the_header_of_a_bundle(tmp_path: Path) -> None:
     header = (tmp_path / "network.h").read_text()
     assert "#define GLOW_INPUTS 2\n" in header
     assert "  24, /* ??x: float32[2, 3] */ \\\n  24, /* y: float32[2, 3] */ \\\n}" in header
-    assert "#define GLOW_THREADS 2\n" in header
-    assert f"#define GLOW_TEAM_BYTES {team_bytes(2)}\n" in header
+    # the network has no work for a second thread
+    assert "#define GLOW_THREADS 1\n" in header
+    assert "GLOW_TEAM" not in header

@@ -37,7 +37,7 @@ def test_key_depends_on_the_compiler(monkeypatch):
 def test_plans_are_stored(tmp_path: Path):
     cache = ObjectCache(tmp_path)
     assert find_plan(cache, "key") is None
-    plan = LinkPlan(["a", "b"], 128)
+    plan = LinkPlan(["a", "b"], 128, 3)
     store_plan(cache, "key", plan)
     assert find_plan(cache, "key") == plan
 
