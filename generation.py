@@ -141,7 +141,7 @@ def _stream(
     choice = sampling or Sampling()
     streams = [np.random.default_rng([seed, n]) for n in numbers or range(len(prompts))]
     ids = np.stack(prompts)
-    session = model.session(rows=ids.shape[1] + 1)
+    session = model.session(rows=ids.shape[1])
     logits = _prompt(model, session, ids, pieces)
     while True:
         tokens = [choice.choose(row, rng) for row, rng in zip(logits, streams, strict=True)]

@@ -17,3 +17,11 @@ class Rows:
     @property
     def total(self) -> int:
         return self.past + self.new
+
+
+def axis_in_state(axis: int) -> int:
+    """
+    Returns the dimension of a state that has the rows of a cache, which has them as dimension
+    `axis`: at most one other dimension is before them.
+    """
+    return min(axis, 1)

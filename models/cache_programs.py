@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..errors import GlowError, UnsupportedError
+from ..errors import GlowError, ModelError, UnsupportedError
 from ..interface.cache_rows import Rows
 from ..interface.signature import Signature
 from ..lazy import lazy_property
@@ -48,7 +48,6 @@ class CacheProgram:
 
     model: CompiledModel
     rows: Rows
-    axes: Mapping[str, int]
     positions: Mapping[str, PositionRows]
 
     @lazy_property
@@ -121,17 +120,27 @@ class CachePrograms:
         whole = sizes(rows.past, rows.new)
 
         def made() -> tuple[ModuleOp, Facts]:
-            compared = self._job.graphs([whole, sizes(rows.past - 1, rows.new)])
-            imports = Imports(compared[0], compared[1], self._job.graph(sizes(0, rows.total)))
-            found = caches_in_place(imports, rows, self.caches)
+            found = caches_in_place(self._imports(sizes, rows), rows, self.caches)
             axes = {name: of.axis for name, of in found.positions.items()}
             tables = {name: of.table for name, of in found.positions.items()}
-            return found.module, Facts([dict(found.axes), axes], tables)
+            return found.module, Facts([axes], tables)
 
         model, facts = self._job.compiled_form(whole, self._form, made)
-        axes, place = facts.values
-        positions = {n: PositionRows(table, place[n]) for n, table in facts.arrays.items()}
-        return CacheProgram(model, rows, axes, positions)
+        (axes,) = facts.values
+        positions = {n: PositionRows(table, axes[n]) for n, table in facts.arrays.items()}
+        return CacheProgram(model, rows, positions)
+
+    def _imports(self, sizes: Callable[[int, int], Mapping[str, int]], rows: Rows) -> Imports:
+        """Returns the graphs that are compared. Raises ModelError for too many rows, and others."""
+        several = [sizes(rows.past, rows.new), sizes(rows.past - 1, rows.new)]
+        try:
+            whole, smaller = self._job.graphs(several)
+            return Imports(whole, smaller, self._job.graph(sizes(0, rows.total)))
+        except ModelError as error:
+            raise ModelError(
+                f"caches of {rows.total} rows: {error}; if the network has positions for fewer "
+                "tokens, give glow.compile buckets, of which the largest is their number"
+            ) from error
 
 
 def _symbols(

@@ -11,9 +11,10 @@ import numpy as np
 
 from ..errors import GlowError, InputError
 from ..interface.backend import Backend
-from ..interface.cache_rows import Rows
+from ..interface.cache_rows import Rows, axis_in_state
 from ..interface.signature import Signature
 from ..interface.symbols import Binding
+from ..lazy import lazy_property
 from ..runtime.buckets import POWERS, bucket_of
 from ..runtime.options import at_least_one
 from .specialization import LatestUsed, SpecializationRules, SymbolicModel
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
 LEAST = 32
 """The smallest bucket of powers of two, in rows."""
+_LEAST_PAST = 2
+"""
+The least number of past rows in a program with caches in place. Its graph is compared with that of
+one row less, which has past rows as well.
+"""
 _Key = tuple[tuple[tuple[str, int], ...], int, int]
 """Sizes of other symbols, the number of rows of a cache, and that of new tokens."""
 
@@ -78,10 +84,15 @@ class CachedModel(SymbolicModel):
             self.bucket(at_least_one("rows", rows))
         return CacheSession(self, rows)
 
-    def bucket(self, rows: int) -> int:
-        """Returns the smallest bucket with room for rows. Raises InputError if none has it."""
-        found = self._row_bucket.size_for(rows)
-        return found if self._row_bucket.sizes else max(LEAST, found)
+    def bucket(self, rows: int, better: int = 0) -> int:
+        """
+        Returns the smallest bucket with room for rows, and for `better` rows if the largest bucket
+        has it. Raises InputError if no bucket has room for rows.
+        """
+        sizes = self._row_bucket.sizes
+        if not sizes:
+            return max(LEAST, self._row_bucket.size_for(max(rows, better)))
+        return self._row_bucket.size_for(max(rows, min(better, sizes[-1])))
 
     def program(self, sizes: Mapping[str, int], rows: int, new: int) -> CacheProgram:
         """
@@ -89,6 +100,12 @@ class CachedModel(SymbolicModel):
         there; `sizes` are those of the other symbols.
         """
         return self._cached.get((tuple(sorted({**self._fixed, **sizes}.items())), rows, new))
+
+    @lazy_property
+    def cache_axes(self) -> dict[str, int]:
+        """The dimension of each cache that has the rows."""
+        infos = {info.name: info for info in self.get_inputs()}
+        return {name: infos[name].shape.index(self.past_symbol) for name in self.caches}
 
     @property
     def past_symbol(self) -> str:
@@ -128,7 +145,7 @@ class CacheSession:
         self._rows = 0
         self._sizes: dict[str, int] = {}
         self._state: dict[str, np.ndarray] = {}
-        self._axes: Mapping[str, int] = {}
+        self._axes = {name: axis_in_state(axis) for name, axis in model.cache_axes.items()}
         self.length = 0
         """The number of tokens so far."""
 
@@ -150,7 +167,7 @@ class CacheSession:
     def fork(self) -> CacheSession:
         """Returns another session that has seen the same tokens, with memory of its own."""
         other = CacheSession(self._model, self._least)
-        other._rows, other._sizes, other._axes = self._rows, dict(self._sizes), self._axes
+        other._rows, other._sizes = self._rows, dict(self._sizes)
         other._state = {name: array.copy() for name, array in self._state.items()}
         other.length = self.length
         return other
@@ -171,13 +188,12 @@ class CacheSession:
         given = self._signature.arrays(input_feed)
         sizes = self._symbol_sizes(given)
         new = sizes.pop(self._model.new_symbol)
-        program = self._prepared(sizes, new)
+        rows = self._with_room(sizes, new)
         feed = dict(zip((info.name for info in self._signature.inputs), given, strict=True))
-        self._pad(feed, program.rows)
-        feed |= program.inputs_after(self.length)
-        feed |= self._state
-        outputs = self._compute(program, feed)
-        self._commit(program.rows)
+        if rows - new < _LEAST_PAST:
+            outputs = self._compute_as_exported(feed, new)
+        else:
+            outputs = self._compute(self._model.program(sizes, rows, new), feed)
         return [outputs[i] for i in wanted]
 
     def _symbol_sizes(self, given: Sequence[np.ndarray]) -> dict[str, int]:
@@ -193,27 +209,29 @@ class CacheSession:
             )
         return found
 
-    def _prepared(self, sizes: Mapping[str, int], new: int) -> CacheProgram:
-        """Returns the program of a call, for which the memory of the caches is large enough."""
+    def _with_room(self, sizes: Mapping[str, int], new: int) -> int:
+        """Lets the memory of the caches be large enough for a call, and returns its rows."""
         if self.length and dict(sizes) != self._sizes:
             raise InputError(f"the session has sizes {self._sizes}, found {dict(sizes)}")
-        rows = self._model.bucket(max(self.length + new, self._least, self._rows, new + 2))
-        program = self._model.program(sizes, rows, new)
+        needed = max(self.length + new, self._least, self._rows)
+        rows = self._model.bucket(needed, new + _LEAST_PAST)
         if rows != self._rows or dict(sizes) != self._sizes:
-            self._grow(program, rows)
-            self._rows, self._sizes, self._axes = rows, dict(sizes), program.axes
-        return program
+            self._grow(sizes, rows)
+            self._rows, self._sizes = rows, dict(sizes)
+        return rows
 
-    def _grow(self, program: CacheProgram, rows: int) -> None:
-        old = self._state
-        self._state = {}
-        for info in program.model.get_inputs():
-            if info.name in program.axes:
-                made = np.zeros(info.shape, info.memory_dtype)
-                if self.length:
-                    part = self._part(program.axes[info.name], 0, self.length)
-                    made[part] = old[info.name][part]
-                self._state[info.name] = made
+    def _grow(self, sizes: Mapping[str, int], rows: int) -> None:
+        old, self._state = self._state, {}
+        for info in self._model.get_inputs():
+            if info.name not in self._axes:
+                continue
+            place = self._axes[info.name]
+            shape = [sizes.get(d, d) for d in info.shape if d != self._model.past_symbol]
+            shape.insert(place, rows)
+            made = self._state[info.name] = np.zeros(shape, info.memory_dtype)
+            if self.length:
+                part = self._part(place, 0, self.length)
+                made[part] = old[info.name][part]
 
     def _pad(self, feed: dict[str, np.ndarray], rows: Rows) -> None:
         """Inserts zeros for rows without content into inputs that have all tokens."""
@@ -231,9 +249,12 @@ class CacheSession:
             padded[self._part(axis, rows.past, rows.total)] = array[last]
             feed[info.name] = padded
 
-    def _compute(self, program: CacheProgram, feed: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    def _compute(self, program: CacheProgram, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
         """Runs a program, which changes the caches, and returns the other outputs."""
         model, kept = program.model, program.kept
+        self._pad(feed, program.rows)
+        feed |= program.inputs_after(self.length)
+        feed |= self._state
         inputs = [feed[info.name] for info in model.get_inputs()]
         model.expect_indices(inputs)
         outputs = [
@@ -241,7 +262,26 @@ class CacheSession:
             for o, info in enumerate(model.get_outputs())
         ]
         model.compute_apart(inputs, outputs)
+        self._commit(program.rows)
         return [array for o, array in enumerate(outputs) if o not in kept]
+
+    def _compute_as_exported(self, feed: dict[str, np.ndarray], new: int) -> list[np.ndarray]:
+        """
+        Runs the network with caches as inputs and outputs, for a call whose new tokens leave no
+        room for past rows in the memory. Returns the other outputs.
+        """
+        axes = self._model.cache_axes
+        for name, array in self._state.items():
+            past = array[self._part(self._axes[name], 0, self.length)]
+            feed[name] = np.ascontiguousarray(np.moveaxis(past, self._axes[name], axes[name]))
+        found = self._model.answer([feed[info.name] for info in self._model.get_inputs()])
+        outputs = {i.name: array for i, array in zip(self._model.get_outputs(), found, strict=True)}
+        for name, array in self._state.items():
+            part = self._part(self._axes[name], self.length, self.length + new)
+            present = outputs[self._model.caches[name]]
+            array[part] = np.moveaxis(present, axes[name], self._axes[name])[part]
+        self.length += new
+        return [outputs[info.name] for info in self._signature.outputs]
 
     def _commit(self, rows: Rows) -> None:
         """Moves the new rows behind the past ones."""

@@ -34,7 +34,7 @@ from ....glow_dialects.glow.constant import ConstantOp
 from ....glow_dialects.glow.shape import ConcatOp, SliceOp, TransposeOp
 from ....glow_dialects.glow_inst.memory import NAME
 from ....glow_dialects.operator import element_of, shape_of, text_of
-from ....interface.cache_rows import Rows
+from ....interface.cache_rows import Rows, axis_in_state
 from ..rewriting import Build
 from ..states import set_states
 from .difference import Difference, elements, main_of, refuse
@@ -59,8 +59,6 @@ class CachedGraph:
 
     module: ModuleOp
     rows: Rows
-    axes: Mapping[str, int]
-    """The dimension of each state that has the rows."""
     positions: Mapping[str, PositionRows]
     """Inputs that follow from the number of past rows."""
 
@@ -108,9 +106,8 @@ def caches_in_place(imports: Imports, rows: Rows, caches: Mapping[str, str]) -> 
         argument.name_hint = op.results[0].name_hint
         op.results[0].replace_all_uses_with(argument)
     kept = {name: _keep(pair, rows) for name, pair in pairs.items()}
-    _finish(main, names, {name: after for name, (_, after) in kept.items()})
-    axes = {name: axis for name, (axis, _) in kept.items()}
-    return CachedGraph(imports.whole, rows, axes, positions)
+    _finish(main, names, kept)
+    return CachedGraph(imports.whole, rows, positions)
 
 
 _Pair = tuple[BlockArgument, ConcatOp]
@@ -237,14 +234,14 @@ def _window(array: np.ndarray, axis: int, start: int, size: int) -> np.ndarray:
     return np.take(array, np.arange(start, start + size), axis)
 
 
-def _keep(pair: _Pair, rows: Rows) -> tuple[int, SSAValue]:
+def _keep(pair: _Pair, rows: Rows) -> SSAValue:
     """
-    Lets a cache be a part of a state, whose rows are its dimension 1 if it has one before them.
-    Returns that dimension, and the next value of the state.
+    Lets a cache be a part of a state, whose rows are in dimension `axis_in_state`. Returns the next
+    value of the state.
     """
     past, concat = pair
     axis, shape = concat.call.int("axis"), list(shape_of(past.type))
-    place = min(axis, 1)
+    place = axis_in_state(axis)
     order = [i for i in range(len(shape)) if i != axis]
     order.insert(place, axis)
     element = element_of(past.type)
@@ -266,7 +263,7 @@ def _keep(pair: _Pair, rows: Rows) -> tuple[int, SSAValue]:
     past.replace_all_uses_with(value)
     block.erase_arg(past)
     if place == axis:
-        return place, concat.result
+        return concat.result
     # the new rows are turned, not the whole cache
     build = Build()
     new = build(TransposeOp, concat.inputs[1], permutation=order)
@@ -278,7 +275,7 @@ def _keep(pair: _Pair, rows: Rows) -> tuple[int, SSAValue]:
             end.operands[i] = after
     concat.result.replace_all_uses_with(turned)
     block.erase_op(concat)
-    return place, after
+    return after
 
 
 def _finish(main: func.FuncOp, added: Sequence[str], after: Mapping[str, SSAValue]) -> None:

@@ -163,6 +163,41 @@ def test_sessions_fork_truncate_and_begin_anew(rng: np.random.Generator):
     assert not np.array_equal(begun, continued)
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_new_tokens_fill_the_largest_bucket(masked: bool, rng: np.random.Generator):
+    """Also where no row, or one row, of the past has room beside them."""
+    network = small_decoder(rng, masked, layers=1)
+    model, size = _compiled(network, buckets=[7, 11]), 11
+    feed = {"ids": rng.integers(0, VOCABULARY, (2, size))}
+    if masked:
+        feed["attention_mask"] = np.ones((2, size), np.int64)
+        feed["attention_mask"][1, 1:3] = 0
+    want = np.asarray(_reference(network).run(None, {**feed, **no_past(network, 2)})[0])
+    for first in (0, 1, 2, 3):
+        session = model.session()
+        parts = [feed["ids"][:, :first]] if first else []
+        for ids in (*parts, feed["ids"][:, first:]):
+            end = session.length + ids.shape[1]
+            given = {n: v[:, :end] for n, v in feed.items()} | {"ids": ids}
+            _expect_close(session.run(["logits"], given)[0], want[:, end - ids.shape[1] : end])
+        assert session.length == size
+        # the keys and values of all tokens are in their places
+        session.truncate(size - 1)
+        (last,) = session.run(["logits"], {**feed, "ids": feed["ids"][:, -1:]})
+        _expect_close(last, want[:, -1:])
+    with pytest.raises(glow.InputError, match="is 12, and its largest bucket is 11"):
+        model.session().run(None, {n: np.ones((2, 12), np.int64) for n in feed})
+
+
+def test_more_rows_than_positions_are_an_error_that_names_buckets(rng: np.random.Generator):
+    network = small_decoder(rng, layers=1)
+    ids = rng.integers(0, VOCABULARY, (1, POSITIONS))
+    with pytest.raises(glow.ModelError, match=r"caches of 128 rows: Gather .* give .* buckets"):
+        _compiled(network).session()(ids)
+    (want, *_) = _reference(network).run(None, {"ids": ids, **no_past(network)})
+    _expect_close(_compiled(network, buckets=[32, POSITIONS]).session()(ids)[0], want)
+
+
 def test_caches_are_changed_in_place(rng: np.random.Generator):
     """No copy writes more of a cache than the new rows, and none is in the arena."""
     model = _compiled(small_decoder(rng, layers=1), buckets=[32])

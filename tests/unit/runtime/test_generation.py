@@ -49,6 +49,22 @@ def test_greedy_tokens_are_those_of_whole_calls(masked: bool, rng: np.random.Gen
         stream(model, [[1], [2, 3]])
 
 
+def test_prompts_fill_the_largest_bucket(rng: np.random.Generator):
+    """The last token of a text needs no row of its own."""
+    content = small_decoder(rng, layers=1).SerializeToString()
+    prompt = rng.integers(0, VOCABULARY, 11).tolist()
+    wide, narrow = (
+        glow.compile(content, states={"past_*": "present_*"}, buckets=[size]) for size in (32, 11)
+    )
+    assert isinstance(wide, CachedModel)
+    assert isinstance(narrow, CachedModel)
+    for pieces in ((11, 1), (10, 1), (4, 1)):
+        found = generate(narrow, [prompt], 1, pieces=pieces)
+        assert found == generate(wide, [prompt], 1, pieces=(4, 1))
+        with pytest.raises(glow.InputError, match="is 12, and its largest bucket is 11"):
+            generate(narrow, [prompt], 2, pieces=pieces)
+
+
 def test_probabilities(rng: np.random.Generator):
     logits = rng.standard_normal(17).astype(np.float32) * 3
     softmax = np.exp(logits.astype(np.float64))
