@@ -290,7 +290,8 @@ class Signature:
         known = [info.name for info in self.inputs]
         if unknown := [name for name in feed if name not in known]:
             raise InputError(
-                f"no input is called {name_list(unknown)}; the inputs are {name_list(known)}"
+                f"no input is called {name_list(unknown)}; the inputs are {name_list(known)} "
+                "(those with an initializer in the model are constants)"
             )
         if missing := [name for name in known if name not in feed]:
             raise InputError(f"missing input {name_list(missing)}")
@@ -304,6 +305,7 @@ class Signature:
         known = [info.name for info in self.outputs]
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise InputError(f"expected a list of output names, found {names!r}")
+        names = list(names)  # an iterator can be read once
         if unknown := [name for name in names if name not in known]:
             raise InputError(
                 f"no output is called {name_list(unknown)}; the outputs are {name_list(known)}"

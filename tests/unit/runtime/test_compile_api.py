@@ -9,6 +9,7 @@ from pathlib import Path
 
 import glow
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from glow.runtime.cpu_options import MOST_THREADS
@@ -39,6 +40,21 @@ def test_by_position_by_name_and_by_output_name(backend: str, xy):
     twice = model.run(["difference", "sum", "difference"], {"x": x, "y": y})
     np.testing.assert_array_equal(twice[2], twice[0])
     assert model.run([], {"x": x, "y": y}) == []
+    from_iterator = model.run(iter(["difference", "sum"]), {"x": x, "y": y})  # pyright: ignore
+    np.testing.assert_array_equal(from_iterator, expected[::-1])
+
+
+def test_constants_are_not_given_at_calls():
+    """An input with an initializer may be given to onnxruntime; here the error says what it is."""
+    network = onnx.parser.parse_model("""
+      <ir_version: 8, opset_import: ["" : 17]>
+      g (float[3] x, float[3] w) => (float[3] y) <float[3] w = {1.0, 2.0, 3.0}> { y = Add(x, w) }
+    """)
+    model = glow.compile(network, "interpreter")
+    x = np.ones(3, np.float32)
+    np.testing.assert_array_equal(model(x)[0], [2, 3, 4])
+    with pytest.raises(glow.InputError, match=r"called 'w'; .* 'x' \(those with an initializer"):
+        model(x=x, w=x)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
