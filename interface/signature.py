@@ -350,6 +350,8 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
     if array.dtype.kind in "OSU":
         what = "None" if value is None else f"{type(value).__name__} without numbers"
         raise InputError(f"input {info.name!r}: expected an array {info}, found {what}")
+    if _fits_as_numbers(value, array, info.dtype):
+        array = array.astype(info.dtype)
     if array.dtype.newbyteorder("=") != info.dtype:
         raise InputError(
             f"input {info.name!r}: expected dtype {info.dtype.name}, found {array.dtype.name}; "
@@ -361,6 +363,21 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
             f"input {info.name!r}: expected shape ({info.shape_text}{comma}), found {array.shape}"
         )
     return np.asarray(array, dtype=info.dtype, order="C")
+
+
+def _fits_as_numbers(value: object, array: np.ndarray, dtype: np.dtype) -> bool:
+    """
+    Returns whether a value consists of Python's numbers, which have no dtype, and keeps them as
+    numbers of `dtype`: integers exactly, floats rounded to floats.
+    """
+    if not isinstance(value, list | tuple | int | float) or hasattr(value, "dtype"):
+        return False
+    if array.size and not np.can_cast(array.dtype, dtype, "same_kind"):
+        return False
+    if array.dtype.kind != "i" or dtype.kind not in "iu":
+        return True
+    bounds = np.iinfo(dtype)
+    return bool(np.all((array >= bounds.min) & (array <= bounds.max)))
 
 
 def as_array(value: object) -> np.ndarray:

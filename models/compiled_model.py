@@ -73,8 +73,9 @@ class CompiledModel:
         Runs the network on its inputs, by position or by name, and returns all outputs in order.
 
         An input is a numpy array (or what `numpy.asarray` turns into one) of exactly the declared
-        shape and dtype, in any memory layout and byte order. Outputs are fresh arrays. Raises
-        InputError, saying what was expected and what was found.
+        shape and dtype, in any memory layout and byte order. Lists of Python's numbers have no
+        dtype: integers must be in the range of the declared one, and floats are rounded to it.
+        Outputs are fresh arrays. Raises InputError, saying what was expected and what was found.
         """
         found = self.computed(self._signature.arguments(args, kwargs))
         return list(self._signature.results(found))

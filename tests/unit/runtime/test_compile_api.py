@@ -44,6 +44,35 @@ def test_by_position_by_name_and_by_output_name(backend: str, xy):
     np.testing.assert_array_equal(from_iterator, expected[::-1])
 
 
+@pytest.mark.parametrize(
+    ("dtype", "good", "bad"),
+    [
+        (np.float32, [[0.1, 2.5, -3.25], [1, 2, 3], (True, 2, 0.5)], [[1j, 2, 3], ["1", "2", "3"]]),
+        (np.int8, [[-128, 127, 0], [True, False, 3]], [[128, 0, 0], [0.5, 1, 2], [1.0, 2.0, 3.0]]),
+        (np.int64, [[2**40, -1, 0]], [[0.5, 1, 2], [2**70, 1, 2]]),
+        (np.bool_, [[True, False, True]], [[1, 0, 1], [0.5, 0.0, 1.0]]),
+    ],
+)
+def test_lists_of_numbers_get_the_declared_dtype(dtype: type, good: list, bad: list):
+    """As in onnxruntime, but no number is cut off and none wraps around."""
+    element = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    value = onnx.helper.make_tensor_value_info
+    network = onnx.helper.make_graph(
+        [onnx.helper.make_node("Identity", ["x"], ["y"])],
+        "copy",
+        [value("x", element, [3])],
+        [value("y", element, [3])],
+    )
+    model = glow.compile(onnx.helper.make_model(network), "interpreter")
+    for numbers in good:
+        (found,) = model(numbers)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, np.array(numbers, dtype))
+    for numbers in bad:
+        with pytest.raises(glow.InputError, match="'x': expected"):
+            model(numbers)
+
+
 def test_constants_are_not_given_at_calls():
     """An input with an initializer may be given to onnxruntime; here the error says what it is."""
     network = onnx.parser.parse_model("""
