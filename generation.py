@@ -9,8 +9,9 @@ model = glow.compile("decoder.onnx", states={"past_*": "present_*"})
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -36,7 +37,10 @@ class Sampling:
     top_p: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (self.temperature >= 0 and self.top_k >= 0 and 0 < self.top_p <= 1):
+        numbers = isinstance(self.top_k, Integral) and all(
+            isinstance(value, Real) for value in (self.temperature, self.top_p)
+        )
+        if not (numbers and self.temperature >= 0 and self.top_k >= 0 and 0 < self.top_p <= 1):
             raise GlowError(
                 "expected a temperature and a top_k of at least 0, and a top_p above 0 and at "
                 f"most 1, found {self}"
@@ -78,10 +82,14 @@ def generate(
 
     Prompts of one length run as one batch. The tokens of a prompt depend on the `seed` and its
     number, not on the other prompts. `pieces` are the numbers of prompt tokens of one call, of
-    which one is 1. Raises InputError for a prompt that is empty or no list of integers, and what a
-    call raises.
+    which one is 1. Raises InputError for a prompt that is empty or no list of integers, GlowError
+    for wrong options and for a model without caches that grow in place, and what a call raises.
     """
-    given = [_tokens(prompt) for prompt in prompts]
+    _expect_options(model, sampling, seed, pieces)
+    _expect_integer("most", most, 0)
+    given = _all_tokens(prompts)
+    if isinstance(stop, str) or not isinstance(stop, Collection):
+        raise GlowError(f"expected stop to be a collection of tokens, found {stop!r}")
     found: list[list[int]] = [[] for _ in given]
     for length in sorted({ids.size for ids in given}):
         chosen = [i for i, ids in enumerate(given) if ids.size == length]
@@ -111,10 +119,45 @@ def stream(
     from which random numbers follow, with `seed`; by default, 0 for the first prompt, and so on.
     Raises InputError for prompts of several lengths, and for what `generate` refuses.
     """
-    given = [_tokens(prompt) for prompt in prompts]
+    _expect_options(model, sampling, seed, pieces)
+    given = _all_tokens(prompts)
     if len(lengths := {ids.size for ids in given}) != 1:
         raise InputError(f"expected prompts of one length, found the lengths {sorted(lengths)}")
+    if numbers is not None and len(numbers) != len(given):
+        raise GlowError(f"expected numbers for {len(given)} prompts, found {list(numbers)}")
     return _stream(model, given, sampling, seed, pieces, numbers)
+
+
+def _expect_options(
+    model: CachedModel, sampling: Sampling | None, seed: int, pieces: Sequence[int]
+) -> None:
+    """Raises GlowError for wrong options of `generate` and `stream`."""
+    if not isinstance(model, CachedModel):
+        raise GlowError(
+            f"expected a decoder whose caches grow in place, found a {type(model).__name__}: give "
+            'glow.compile the states of the decoder, such as states={"past_*": "present_*"}'
+        )
+    if sampling is not None and not isinstance(sampling, Sampling):
+        raise GlowError(f"expected sampling to be a glow.generation.Sampling, found {sampling!r}")
+    _expect_integer("seed", seed, 0)
+    if isinstance(pieces, str) or not isinstance(pieces, Iterable):
+        raise GlowError(f"expected pieces to be a list of numbers of tokens, found {pieces!r}")
+    for size in pieces:
+        _expect_integer("each of pieces", size, 1)
+    if 1 not in pieces:
+        raise GlowError(f"expected pieces of which one is 1, found {list(pieces)}")
+
+
+def _expect_integer(name: str, value: object, low: int) -> None:
+    if not isinstance(value, Integral) or value < low:
+        raise GlowError(f"expected {name} to be an integer of at least {low}, found {value!r}")
+
+
+def _all_tokens(prompts: Sequence[Sequence[int]]) -> list[np.ndarray]:
+    """Returns prompts as `_tokens` does. Raises InputError."""
+    if not isinstance(prompts, Iterable):
+        raise InputError(f"expected a list of prompts, found {prompts!r}")
+    return [_tokens(prompt) for prompt in prompts]
 
 
 def _tokens(prompt: Sequence[int]) -> np.ndarray:
@@ -153,8 +196,6 @@ def _prompt(
     model: CachedModel, session: CacheSession, ids: np.ndarray, pieces: Sequence[int]
 ) -> np.ndarray:
     """Runs all tokens of prompts in pieces and returns the logits behind the last one."""
-    if 1 not in pieces:
-        raise GlowError(f"expected pieces of which one is 1, found {list(pieces)}")
     logits, start = np.empty(0), 0
     while start < ids.shape[1]:
         size = max(n for n in pieces if n <= ids.shape[1] - start)

@@ -49,6 +49,35 @@ def test_greedy_tokens_are_those_of_whole_calls(masked: bool, rng: np.random.Gen
         stream(model, [[1], [2, 3]])
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"most": 1.5}, "expected most to be an integer of at least 0, found 1.5"),
+        ({"most": -1}, "most to be an integer of at least 0, found -1"),
+        ({"seed": -1}, "seed to be an integer of at least 0, found -1"),
+        ({"stop": 3}, "stop to be a collection of tokens, found 3"),
+        ({"sampling": {"top_k": 3}}, "sampling to be a glow.generation.Sampling, found {'top_k'"),
+        ({"pieces": 1}, "pieces to be a list of numbers of tokens, found 1"),
+        ({"pieces": (0, 1)}, "each of pieces to be an integer of at least 1, found 0"),
+        ({"prompts": 5}, "expected a list of prompts, found 5"),
+        ({"model": None}, r"whose caches grow in place, found a NoneType: give .* states"),
+    ],
+)
+def test_wrong_arguments_are_explained(
+    wrong: dict[str, object], message: str, rng: np.random.Generator
+):
+    content = small_decoder(rng, layers=1).SerializeToString()
+    model = glow.compile(content, "interpreter", states={"past_*": "present_*"})
+    right = {"model": model, "prompts": [[1, 2]], "most": 3}
+    with pytest.raises(glow.GlowError, match=message):
+        generate(**{**right, **wrong})  # pyright: ignore[reportArgumentType]
+    assert isinstance(model, CachedModel)
+    with pytest.raises(glow.GlowError, match=r"numbers for 1 prompts, found \[1, 2\]"):
+        stream(model, [[1]], numbers=[1, 2])
+    assert generate(model, [[1, 2]], 0) == [[]]
+    assert generate(model, [], 3) == []
+
+
 def test_prompts_fill_the_largest_bucket(rng: np.random.Generator):
     """The last token of a text needs no row of its own."""
     content = small_decoder(rng, layers=1).SerializeToString()
@@ -91,7 +120,13 @@ def test_drawn_tokens_have_their_probabilities(rng: np.random.Generator):
     np.testing.assert_allclose(counts, [0.1, 0.2, 0.3, 0.4], atol=5 * 0.5 / np.sqrt(4000))
 
 
-@pytest.mark.parametrize("wrong", [{"temperature": -1}, {"top_k": -1}, {"top_p": 0}, {"top_p": 2}])
-def test_wrong_sampling_is_refused(wrong: dict[str, float]):
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"temperature": -1}, {"top_k": -1}, {"top_p": 0}, {"top_p": 2}),
+        *({"temperature": "1"}, {"top_k": 1.5}, {"top_k": None}, {"top_p": None}),
+    ],
+)
+def test_wrong_sampling_is_refused(wrong: dict[str, object]):
     with pytest.raises(glow.GlowError, match="expected a temperature"):
         Sampling(**wrong)  # pyright: ignore[reportArgumentType]
