@@ -200,6 +200,8 @@ class CacheSession:
         """Returns the sizes of symbols but that of all tokens. Raises InputError."""
         sizes = self._binding.sizes([array.shape for array in given])
         found = dict(zip(self._binding.symbols, sizes, strict=True))
+        if found[self._model.new_symbol] == 0:
+            raise InputError(f"symbol {self._model.new_symbol} is 0: expected at least 1 new token")
         total = found.pop(self._model.total_symbol or "", None)
         expected = self.length + found[self._model.new_symbol]
         if total is not None and total != expected:

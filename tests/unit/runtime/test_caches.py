@@ -239,6 +239,10 @@ def test_errors_name_what_is_wrong(rng: np.random.Generator):
     ids = np.zeros((1, 3), np.int64)
     with pytest.raises(glow.InputError, match="symbol total is 4: expected 3"):
         session(ids, np.ones((1, 4), np.int64))
+    with pytest.raises(
+        glow.InputError, match="symbol sequence is 0: expected at least 1 new token"
+    ):
+        session(ids[:, :0], np.ones((1, 0), np.int64))
     session(ids, np.ones((1, 3), np.int64))
     with pytest.raises(glow.InputError, match=f"found {VOCABULARY} at"):
         session(ids + VOCABULARY, np.ones((1, 6), np.int64))
