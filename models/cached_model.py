@@ -56,11 +56,15 @@ class CachedModel(SymbolicModel):
         place. Buckets of the `rules` are numbers of rows that caches may have: powers of two if
         there are none, from 32 on.
         """
-        super().__init__(backend, signature, fixed, compile, replace(rules, buckets=None))
+        past, ranges = programs.symbols.past, dict(rules.ranges)
+        if past in ranges:  # caches begin without rows
+            ranges[past] = replace(ranges[past], low=0)
+        plain = replace(rules, buckets=None, ranges=ranges)
+        super().__init__(backend, signature, fixed, compile, plain)
         self.caches = dict(programs.caches)
         """The inputs that are caches, with the outputs that are their next values."""
         self._programs = programs
-        self._row_bucket = bucket_of(programs.symbols.past, rules.buckets, POWERS)
+        self._row_bucket = bucket_of(past, rules.buckets, POWERS)
         self._cached: LatestUsed[_Key, CacheProgram] = LatestUsed(
             lambda key: programs.make(dict(key[0]), Rows(key[1] - key[2], key[2])),
             rules.limit,
@@ -200,6 +204,7 @@ class CacheSession:
         """Returns the sizes of symbols but that of all tokens. Raises InputError."""
         sizes = self._binding.sizes([array.shape for array in given])
         found = dict(zip(self._binding.symbols, sizes, strict=True))
+        self._model.expect_in_range({**found, self._model.past_symbol: self.length})
         if found[self._model.new_symbol] == 0:
             raise InputError(f"symbol {self._model.new_symbol} is 0: expected at least 1 new token")
         total = found.pop(self._model.total_symbol or "", None)

@@ -289,10 +289,11 @@ class SymbolicModel(SpecializedModel):
         """Returns the sizes of `_bound_sizes` for shapes of inputs."""
         sizes = self._binding.sizes(shapes)
         if self._rules.ranges:
-            self._expect_in_range(self._by_name(sizes))
+            self.expect_in_range(self._by_name(sizes))
         return sizes
 
-    def _expect_in_range(self, sizes: Mapping[str, int]) -> None:
+    def expect_in_range(self, sizes: Mapping[str, int]) -> None:
+        """Raises InputError unless each symbol has a size of its range."""
         for name, allowed in self._rules.ranges.items():
             allowed.expect(name, sizes[name])
 
@@ -350,7 +351,7 @@ class SymbolicModel(SpecializedModel):
             if given.pop(name, size) != size:
                 raise GlowError(f"symbol {name} was fixed: it is {size}")
         key = self._binding.key(given)
-        self._expect_in_range(given)
+        self.expect_in_range(given)
         return key
 
     def warm_up(self, symbols: Iterable[Mapping[str, int]]) -> None:

@@ -189,6 +189,31 @@ def test_new_tokens_fill_the_largest_bucket(masked: bool, rng: np.random.Generat
         model.session().run(None, {n: np.ones((2, 12), np.int64) for n in feed})
 
 
+def test_calls_of_sessions_have_sizes_in_the_ranges_of_symbols(rng: np.random.Generator):
+    """The range of the past has 0, whatever it begins with, since caches begin without rows."""
+    ranges = {"batch": (1, 2), "past": (1, 3), "total": (1, 5)}
+    network = small_decoder(rng, masked=True, layers=1)
+    model = _compiled(network, "interpreter", symbols=ranges, buckets=[8])
+
+    def call(batch: int, *several: int) -> None:
+        session = model.session()
+        for new in several:
+            total = session.length + new
+            session(np.zeros((batch, new), np.int64), np.ones((batch, total), np.int64))
+
+    call(2, 3, 2)
+    for wrong, symbol in (
+        ((3, 1), "'batch' is 3"),
+        ((1, 6), "'total' is 6"),
+        ((1, 4, 1), "'past'"),
+    ):
+        with pytest.raises(glow.InputError, match=f"symbol {symbol}.* expected a size from"):
+            call(*wrong)
+    filled = _compiled(network, "interpreter", symbols={"past": (1, 8)}, buckets=[8]).session()
+    filled(np.zeros((1, 8), np.int64), np.ones((1, 8), np.int64))
+    assert filled.length == 8
+
+
 def test_more_rows_than_positions_are_an_error_that_names_buckets(rng: np.random.Generator):
     network = small_decoder(rng, layers=1)
     ids = rng.integers(0, VOCABULARY, (1, POSITIONS))
