@@ -82,7 +82,7 @@ class CachedModel(SymbolicModel):
         that its memory has room for in the beginning; it grows if necessary. Raises GlowError for
         a `state`: caches begin without rows. Raises InputError for `rows` above all buckets.
         """
-        if state:
+        if state is not None and not (isinstance(state, Mapping) and not state):
             raise GlowError("caches of a session begin without rows; run it on the first tokens")
         if rows != 0:
             self.bucket(at_least_one("rows", rows))

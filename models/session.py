@@ -53,7 +53,7 @@ class Session:
             tuple(info for i, info in enumerate(inputs) if i not in kept),
             tuple(info for o, info in enumerate(outputs) if o not in kept.values()),
         )
-        self._first = self._expected(state or {})
+        self._first = self._expected({} if state is None else state)
         self._state: dict[str, np.ndarray] = {}
         self.reset()
 
@@ -142,6 +142,10 @@ class Session:
 
     def _expected(self, state: Mapping[str, object]) -> dict[str, np.ndarray]:
         """Returns first values of states as arrays of their own. Raises InputError."""
+        if not isinstance(state, Mapping):
+            raise InputError(
+                f"expected a dictionary of first values by state, found {type(state).__name__}"
+            )
         for name in state:
             if name not in self._states:
                 known = ", ".join(map(repr, self._states))

@@ -142,6 +142,9 @@ def test_wrong_rows_of_a_session_are_refused_at_once(rng: np.random.Generator):
             model.session(rows=rows)  # pyright: ignore[reportArgumentType]
     with pytest.raises(glow.InputError, match="is 17, and its largest bucket is 16"):
         model.session(rows=17)
+    for state in ({"past_0_k": np.zeros(3)}, np.zeros(3), [1]):
+        with pytest.raises(glow.GlowError, match="caches of a session begin without rows"):
+            model.session(state)  # pyright: ignore[reportArgumentType]
 
 
 def test_sessions_fork_truncate_and_begin_anew(rng: np.random.Generator):

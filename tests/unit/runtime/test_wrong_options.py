@@ -95,6 +95,9 @@ def test_states_of_another_name():
     model = glow.compile(cell(), states={"h": "hn"})
     with pytest.raises(GlowError, match="no state is called 'q'; the states are 'h'"):
         model.session({"q": np.ones(3, np.float32)})
+    for wrong in (np.zeros(3), [np.zeros(3)]):
+        with pytest.raises(GlowError, match="expected a dictionary of first values by state, fou"):
+            model.session(wrong)  # pyright: ignore[reportArgumentType]
 
 
 def test_states_of_another_type():
