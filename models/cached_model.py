@@ -153,11 +153,6 @@ class CacheSession:
         self.length = 0
         """The number of tokens so far."""
 
-    @property
-    def state_bytes(self) -> int:
-        """The bytes of memory of the caches."""
-        return sum(array.nbytes for array in self._state.values())
-
     def reset(self) -> None:
         """Forgets all tokens, and keeps the memory."""
         self.length = 0
