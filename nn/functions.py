@@ -22,10 +22,8 @@ from ..glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ..glow_dialects.glow.random import WORD, RandomBitsOp
 from ..glow_dialects.glow.shape import ConcatOp, GatherOp
 from ..glow_dialects.glow.transposed import TransposedConvolutionOp
-from .tensor import Spec, Tensor, elementwise
+from .tensor import Tensor, elementwise
 
-RANDOM = "random"
-"""The input with the key of random numbers, and the number of the step: ui32[3]."""
 _BITS = 24
 """The random bits of a number between 0 and 1: as many as an f32 has."""
 
@@ -159,7 +157,7 @@ def dropout(x: Tensor, rate: float) -> Tensor:
     if not 0 <= rate < 1:
         raise GlowError(f"expected a rate of dropout of at least 0 and below 1, found {rate}")
     graph, count = x.graph, prod(x.shape)
-    state = graph.inputs.get(RANDOM) or graph.input(RANDOM, Spec((3,), "uint32"))
+    state = graph.random_input()
     graph.randoms += 1
     index = graph.formula(f"y[i] = ui32(i) for i < {count}", shape=[count], element=WORD)
     step, first, second = (state.slice([i], [1]).broadcast([count]) for i in (2, 0, 1))

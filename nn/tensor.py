@@ -41,12 +41,15 @@ from ..passes.graph.adjoints import gradients
 from ..passes.graph.rewriting import Build
 from ..passes.graph.states import set_named_states
 from ..semantics.arrays import element_type, interface_dtype, make_constant
+from ..wording import free_name
 
 if TYPE_CHECKING:
     from .parameters import Parameter
 
 Number: TypeAlias = "int | float"
 NAME = "glow.name"
+RANDOM = "random"
+"""The name of the input with the key of random numbers, and the number of the step."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +82,12 @@ class Graph(Build):
         block: Block | None = None,
         training: bool = False,
         names: Mapping[Parameter, str] | None = None,
+        random: str = RANDOM,
     ):
         """
         `block` may have nodes already; `names` are those of the parameters that modules use, and
-        `training` says whether modules behave as they do during training.
+        `training` says whether modules behave as they do during training. `random` is what the
+        input that random numbers follow from is called, unless another input has this name.
         """
         super().__init__()
         self.block = Block() if block is None else block
@@ -92,12 +97,15 @@ class Graph(Build):
         """The constants of the parameters that are used, by name."""
         self.updates: dict[str, Tensor] = {}
         """The new values of parameters that change without a gradient, such as running means."""
+        self.random_state: Tensor | None = None
+        """The input that random numbers follow from, if there are any."""
         self.randoms = 0
         """The number of nodes that draw random numbers so far."""
         self.only_for_training: set[Operation] = set()
         """The nodes that the network does not have after training."""
         self._aside = False
         self._names = dict(names or {})
+        self._random = random
 
     def append(self, op: Operation) -> None:
         self.block.add_op(op)
@@ -139,6 +147,16 @@ class Graph(Build):
         value.name_hint = _hint(name)
         self.inputs[name] = Tensor(self, value)
         return self.inputs[name]
+
+    def random_input(self) -> Tensor:
+        """
+        Returns the input that random numbers follow from: their key and the number of the step,
+        ui32[3].
+        """
+        if self.random_state is None:
+            name = free_name(self._random, self.inputs)
+            self.random_state = self.input(name, Spec((3,), "uint32"))
+        return self.random_state
 
     def parameter(self, parameter: Parameter) -> Tensor:
         """Returns the value of a parameter of the network that is built."""

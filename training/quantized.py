@@ -31,7 +31,8 @@ from .networks import Network, frozen
 from .ranges import asymmetric, fake_quantized, moved_range, product_scale, range_of, symmetric
 
 RANGE = "range."
-"""Before the name of an activation, the name of the state with its range."""
+"""Before the name of an activation, the name of the state with its range. If the name of a
+parameter begins like that, `trainer.` is in front of it."""
 _BITS = (4, 8)
 
 
@@ -82,6 +83,10 @@ class QuantizedNetwork(Network):
     def __init__(self, network: Network, choices: QuantizationAware, backend: Backend):
         self._network, self._choices, self._backend = network, choices, backend
         self._options = choices.options(sorted(frozen(set(network.values), choices.keep_float)))
+        self.ranges = RANGE
+        """The beginning of the names of ranges; those of parameters begin otherwise."""
+        while any(name.startswith(self.ranges) for name in network.values):
+            self.ranges = f"trainer.{self.ranges}"
         self.names = network.names
         self.trainable = network.trainable
         self.values = dict(network.values)
@@ -92,7 +97,7 @@ class QuantizedNetwork(Network):
 
     def keep(self, values: Mapping[str, np.ndarray]) -> None:
         self._network.keep(values)
-        ranges = {n: array.copy() for n, array in values.items() if n.startswith(RANGE)}
+        ranges = {n: array.copy() for n, array in values.items() if n.startswith(self.ranges)}
         self.values = {**self._network.values, **ranges}
         self.updated = {*self._network.updated, *ranges}
 
@@ -103,7 +108,9 @@ class QuantizedNetwork(Network):
         _expect_alike(nodes, sites.nodes)
         rounding = _Rounding(graph, nodes)
         for site in sites.activations:
-            rounding.activation(site, self._range(graph, site), self._choices.momentum)
+            new = rounding.activation(site, self._range(graph, site), self._choices.momentum)
+            if new is not None:
+                graph.updates[self.ranges + site.name] = new
         for site in sites.weights:
             rounding.weights(site)
         for bias in sites.biases:
@@ -147,7 +154,7 @@ class QuantizedNetwork(Network):
 
     def _range(self, graph: Graph, site: Site) -> Tensor:
         """Returns the state with the range of an activation."""
-        name = RANGE + site.name
+        name = self.ranges + site.name
         if not graph.training:
             self._known_range(site)
         if name not in self.values:
@@ -158,7 +165,7 @@ class QuantizedNetwork(Network):
         return graph.parameters[name]
 
     def _known_range(self, site: Site) -> np.ndarray:
-        found = self.values.get(RANGE + site.name)
+        found = self.values.get(self.ranges + site.name)
         if found is None:
             raise GlowError(
                 f"the range of {site.name} is not known before the first step of a training with "
@@ -175,19 +182,20 @@ class _Rounding:
         self._scales: dict[SSAValue, SSAValue] = {}
         """The scales of rounded values."""
 
-    def activation(self, site: Site, kept: Tensor, momentum: float) -> None:
-        """Rounds by a range that is kept, and moves it during training."""
-        parameters: tuple[SSAValue, ...] = ()
+    def activation(self, site: Site, kept: Tensor, momentum: float) -> Tensor | None:
+        """Rounds by a range that is kept. Returns the range after the step during training."""
+        parameters, after = tuple[SSAValue, ...](), None
         for x, uses in self._values(site):
             aside = x.graph
             if not parameters:
                 range = Tensor(aside, kept.value)
                 if self._graph.training:
                     range = moved_range(range, range_of(x), momentum)
-                    self._graph.updates[RANGE + site.name] = Tensor(self._graph, range.value)
+                    after = Tensor(self._graph, range.value)
                 parameters = tuple(t.value for t in asymmetric(range, site.storage))
             scale, zero_point = (Tensor(aside, v) for v in parameters)
             self._replace(uses, fake_quantized(x, scale, zero_point, site.storage), scale)
+        return after
 
     def weights(self, site: Site) -> None:
         """Rounds by the range of the weights themselves."""

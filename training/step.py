@@ -23,19 +23,16 @@ from ..glow_dialects.elements import is_float
 from ..glow_dialects.glow.arithmetic import AbsOp
 from ..glow_dialects.glow.logic import LessOp, SelectOp
 from ..nn.tensor import Graph, Spec, Tensor, elementwise
+from ..wording import free_name
+from .names import OwnNames
 from .networks import Network
 from .optimizers import Optimizer
 
 Loss: TypeAlias = Callable[..., Tensor]
 """`loss(*outputs, *targets)` is a tensor of one element."""
 LOSS = "loss"
-GRADIENT = "gradient."
-"""Before the name of a parameter, the name of its sum of gradients."""
 NEW = "new."
 """Before the name of a state, the name of its new value."""
-
-
-SHARE = "number.share"
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,8 @@ class Kind:
     parts: int = 1
     """The number of batches whose mean gradient a step uses."""
     shared: bool = False
-    """Whether other processes have other examples of the batch. Then the input `number.share` is
-    the share of those of this one, by which the loss is multiplied before its gradients."""
+    """Whether other processes have other examples of the batch. Then an input is the share of
+    those of this one, by which the loss is multiplied before its gradients."""
 
 
 class Programs:
@@ -66,6 +63,7 @@ class Programs:
         """The names of the parameters that have gradients."""
         self.number = Spec((), _widest(network.values[name].dtype for name in trained))
         """A number of the optimizer, as an input of a program."""
+        self.own = OwnNames(network.values, trained, optimizer.numbers(1), optimizer.STATE)
         self._warned: set[str] = set()
 
     def state(self) -> dict[str, np.ndarray]:
@@ -73,7 +71,7 @@ class Programs:
         values = self.network.values
         changing = [*self.trained, *sorted(self.network.updated)]
         kept = {
-            f"{kind}.{name}": np.zeros_like(values[name])
+            self.own.of(kind, name): np.zeros_like(values[name])
             for name in self.trained
             for kind in self.optimizer.STATE
         }
@@ -83,7 +81,7 @@ class Programs:
         self, inputs: Sequence[np.ndarray], targets: Sequence[np.ndarray], kind: Kind
     ) -> ModuleOp:
         """Returns the graph of a step for batches like this one."""
-        graph = Graph(training=True, names=self.network.names)
+        graph = Graph(training=True, names=self.network.names, random=self.own.random)
         outputs, wanted = self._forward(graph, inputs, targets)
         loss = self._scalar(self.loss(*outputs, *wanted))
         found: dict[str, Tensor] = {LOSS: loss.reshape()}
@@ -91,7 +89,7 @@ class Programs:
         if kind.updates:
             found |= self._updated(graph, gradients)
         else:
-            found |= {NEW + GRADIENT + name: g for name, g in gradients.items()}
+            found |= {NEW + self.own.gradient(name): g for name, g in gradients.items()}
         found |= {NEW + name: value for name, value in graph.updates.items()}
         if kind.shared:  # whether all processes have a finite loss is known only after the step
             return graph.finish(found, "training step")
@@ -104,7 +102,7 @@ class Programs:
         for name in self.trained:
             array = self.network.values[name]
             graph.parameters[name] = graph.input(name, array)
-            gradients[name] = graph.input(GRADIENT + name, array)
+            gradients[name] = graph.input(self.own.gradient(name), array)
         found = self._updated(graph, gradients)
         return graph.finish(found, "update", _states(graph, found))
 
@@ -125,10 +123,20 @@ class Programs:
     def _forward(
         self, graph: Graph, inputs: Sequence[np.ndarray], targets: Sequence[np.ndarray]
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """Appends the network; returns its outputs and the targets."""
+        """
+        Appends the network; returns its outputs and the targets. A batch is given by position, so
+        that its inputs have other names where parameters, or what a trainer adds, have theirs.
+        """
         names = self.network.input_names(len(inputs))
-        given = [graph.input(name, array) for name, array in zip(names, inputs, strict=True)]
-        wanted = [graph.input(f"target{i}", array) for i, array in enumerate(targets)]
+        taken = {*self.network.values, *self.own.all}
+        given = [
+            graph.input(free_name(name, {*taken, *graph.inputs}), array)
+            for name, array in zip(names, inputs, strict=True)
+        ]
+        wanted = [
+            graph.input(free_name(f"target{i}", {*taken, *graph.inputs}), array)
+            for i, array in enumerate(targets)
+        ]
         changing = {*self.trained, *self.network.updated}
         for name, array in self.network.values.items():
             if name in changing:
@@ -151,7 +159,7 @@ class Programs:
         wanted = {name: graph.parameters[name] for name in self.trained}
         # the loss is multiplied instead of each gradient, which then is complete at once
         if kind.shared:
-            loss = loss * graph.input(SHARE, Spec(())).cast(loss.dtype)
+            loss = loss * graph.input(self.own.share, Spec(())).cast(loss.dtype)
         if kind.parts > 1:
             loss = loss * (1 / kind.parts)
         found = graph.gradients(loss, wanted)
@@ -165,7 +173,7 @@ class Programs:
         for name in self.trained:
             gradient = found.get(name) or graph.number(0.0, wanted[name])
             if kind.reads_sum:
-                before = graph.input(GRADIENT + name, self.network.values[name])
+                before = graph.input(self.own.gradient(name), self.network.values[name])
                 gradient = before + gradient
             gradients[name] = gradient
         return gradients
@@ -174,16 +182,18 @@ class Programs:
         """Returns the new parameters and what the optimizer keeps."""
         optimizer, found = self.optimizer, dict[str, Tensor]()
         clipped = optimizer.clipped(gradients)
-        given = {name: graph.input(f"number.{name}", self.number) for name in optimizer.numbers(1)}
+        given = {
+            key: graph.input(self.own.number(key), self.number) for key in optimizer.numbers(1)
+        }
         for name, gradient in clipped.items():
             numbers = {key: number.cast(gradient.dtype) for key, number in given.items()}
             state = {
-                key: graph.input(f"{key}.{name}", self.network.values[name])
+                key: graph.input(self.own.of(key, name), self.network.values[name])
                 for key in optimizer.STATE
             }
             value, new = optimizer.update(graph.parameters[name], gradient, state, numbers)
             found[NEW + name] = value
-            found |= {f"{NEW}{key}.{name}": tensor for key, tensor in new.items()}
+            found |= {NEW + self.own.of(key, name): tensor for key, tensor in new.items()}
         return found
 
 

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import ModuleOp
 from ..errors import GlowError
 from ..frontend.onnx.export import export_onnx
 from ..interface.backend import find_backend, option_owners
-from ..nn.functions import RANDOM
 from ..nn.tensor import Described, Graph, Tensor
 from .checkpoint import read_checkpoint, write_checkpoint
 from .data import Batch, Dataset, batches_of
@@ -27,10 +26,10 @@ from .nonfinite import first_nonfinite
 from .optimizers import Optimizer
 from .processes import Processes
 from .progress import ProgressBar
-from .quantized import RANGE, QuantizationAware, QuantizedNetwork
+from .quantized import QuantizationAware, QuantizedNetwork
 from .report import Report
 from .run_report import RunReport
-from .step import GRADIENT, LOSS, NEW, SHARE, Kind, Loss, Programs, random_state
+from .step import LOSS, NEW, Kind, Loss, Programs, random_state
 
 if TYPE_CHECKING:
     from ..interface.time_profile import TimeProfile
@@ -84,7 +83,7 @@ class Trainer:
         """The beginning of the names of states that a checkpoint may lack."""
         if quantization is not None:
             self.network = QuantizedNetwork(self.network, quantization, find_backend(backend))
-            self._optional = RANGE
+            self._optional = self.network.ranges
         left = frozen(self.network.trainable, freeze)
         self.trained = [n for n in self.network.values if n in self.network.trainable - left]
         if not self.trained:
@@ -109,7 +108,7 @@ class Trainer:
     @property
     def _summed(self) -> list[str]:
         """The gradients in the order in which processes add them up: that of the backward pass."""
-        return [NEW + GRADIENT + name for name in reversed(self.trained)]
+        return [NEW + self._graphs.own.gradient(name) for name in reversed(self.trained)]
 
     @property
     def is_first(self) -> bool:
@@ -226,13 +225,13 @@ class Trainer:
         Returns the gradients of the loss for a batch by the trained parameters, by name, as the
         next step computes them. The state stays as it is.
         """
-        kind = Kind(updates=False)
+        kind, own = Kind(updates=False), self._graphs.own
         _, model = self._execution.program(kind, batch, self._graphs.step, kind)
         random = random_state(self.seed, self.step)
-        outputs = model.run(None, self._execution.feed(model, batch, {RANDOM: random}))
+        outputs = model.run(None, self._execution.feed(model, batch, {own.random: random}))
         named = zip((info.name for info in model.get_outputs()), outputs, strict=True)
         found = {name.removeprefix(NEW): array for name, array in named}
-        return {name: found[GRADIENT + name] for name in self.trained}
+        return {name: found[own.gradient(name)] for name in self.trained}
 
     def profile(self, batch: Batch, repeat: int = 5) -> TimeProfile:
         """
@@ -242,14 +241,15 @@ class Trainer:
         kind = Kind()
         graph, _ = self._execution.program(kind, batch, self._graphs.step, kind)
         model = self._execution.timed(graph)
-        others = {RANDOM: random_state(self.seed, self.step), **self._numbers()}
+        random = random_state(self.seed, self.step)
+        others = {self._graphs.own.random: random, **self._numbers()}
         feed = self._execution.feed(model, batch, others)
         return model.profile(*(feed[info.name] for info in model.get_inputs()), repeat=repeat)
 
     def _numbers(self) -> dict[str, np.ndarray]:
         """Returns the numbers that the next step takes from the optimizer."""
         return {
-            f"number.{name}": np.array(value, self._graphs.number.dtype)
+            self._graphs.own.number(name): np.array(value, self._graphs.number.dtype)
             for name, value in self.optimizer.numbers(self.step + 1).items()
         }
 
@@ -264,7 +264,7 @@ class Trainer:
     def _step(self, batches: Sequence[Batch], of_epoch: int) -> list[float]:
         """Does one step, which takes a number of batches of the epoch."""
         numbers = self._numbers()
-        others, losses = self._processes, list[float]()
+        others, losses, own = self._processes, list[float](), self._graphs.own
         reports = {} if others is None else self._reports
         for i, batch in enumerate(batches):
             last = i == len(batches) - 1
@@ -273,7 +273,7 @@ class Trainer:
             if others is not None:
                 number = number * others.count + others.rank
                 batch, share = others.part(batch)
-            given = {RANDOM: random_state(self.seed, number), SHARE: np.array(share, np.float32)}
+            given = {own.random: random_state(self.seed, number), own.share: np.array(share, "f4")}
             make = self._graphs.step
             graph, model = self._execution.program(kind, batch, make, kind, **reports)
             feed = self._execution.feed(model, batch, {**numbers, **given})
@@ -366,8 +366,8 @@ class Trainer:
         self._batch, self.seed = progress["batch"], progress["seed"]
 
     def _everything(self) -> dict[str, np.ndarray]:
-        state = self._execution.arrays
-        kept = {name: array for name, array in state.items() if not name.startswith(GRADIENT)}
+        sums = {self._graphs.own.gradient(name) for name in self.trained}
+        kept = {name: a for name, a in self._execution.arrays.items() if name not in sums}
         return {**self.network.values, **kept}
 
     def graph(
