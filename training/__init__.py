@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .callbacks import EarlyStopping
 from .data import Batches
-from .optimizers import SGD, Adam, AdamW, Optimizer, constant, cosine, linear
+from .optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop, constant, cosine, linear
 from .processes import Processes
 from .quantized import QuantizationAware
 from .report import Report
@@ -12,6 +12,7 @@ from .trainer import Trainer
 
 __all__ = [
     "SGD",
+    "Adagrad",
     "Adam",
     "AdamW",
     "Batches",
@@ -19,6 +20,7 @@ __all__ = [
     "Optimizer",
     "Processes",
     "QuantizationAware",
+    "RMSprop",
     "Report",
     "Trainer",
     "constant",

@@ -175,6 +175,82 @@ class AdamW(Adam):
         return parameter - parameter * rate * self.weight_decay
 
 
+class Adagrad(Optimizer):
+    """
+    Adagrad (Duchi et al. 2011): `s = s + g * g; p = p - rate * g / (sqrt(s) + epsilon)`.
+    `weight_decay` is added to the gradient, as the gradient of a penalty.
+    """
+
+    STATE = ("square",)
+
+    def __init__(
+        self,
+        rate: float | Schedule = 1e-2,
+        epsilon: float = 1e-10,
+        weight_decay: float = 0.0,
+        clip_norm: float | None = None,
+    ):
+        super().__init__(rate, clip_norm, weight_decay)
+        self.epsilon = epsilon
+
+    def update(
+        self,
+        parameter: Tensor,
+        gradient: Tensor,
+        state: Mapping[str, Tensor],
+        numbers: Mapping[str, Tensor],
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        gradient = self.with_penalty(parameter, gradient)
+        square = state["square"] + gradient * gradient
+        root = elementwise(SqrtOp, square) + self.epsilon
+        return parameter - gradient * numbers["rate"] / root, {"square": square}
+
+
+class RMSprop(Optimizer):
+    """
+    RMSprop (Tieleman and Hinton 2012, lecture 6.5): `s = decay * s + (1 - decay) * g * g;
+    v = momentum * v + g / (sqrt(s) + epsilon); p = p - rate * v`. The centered form subtracts the
+    square of the mean gradient from s below the root (Graves 2013, section 2). `weight_decay` is
+    added to the gradient, as the gradient of a penalty.
+    """
+
+    def __init__(
+        self,
+        rate: float | Schedule = 1e-2,
+        decay: float = 0.99,
+        epsilon: float = 1e-8,
+        momentum: float = 0.0,
+        centered: bool = False,
+        weight_decay: float = 0.0,
+        clip_norm: float | None = None,
+    ):
+        super().__init__(rate, clip_norm, weight_decay)
+        self.decay, self.epsilon = decay, epsilon
+        self.momentum, self.centered = momentum, centered
+        kept = {"square": True, "mean": centered, "velocity": bool(momentum)}
+        self.STATE = tuple(name for name, used in kept.items() if used)
+
+    def update(
+        self,
+        parameter: Tensor,
+        gradient: Tensor,
+        state: Mapping[str, Tensor],
+        numbers: Mapping[str, Tensor],
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        gradient = self.with_penalty(parameter, gradient)
+        share = 1 - self.decay
+        variance = state["square"] * self.decay + gradient * gradient * share
+        new = {"square": variance}
+        if self.centered:
+            new["mean"] = mean = state["mean"] * self.decay + gradient * share
+            # rounding may give a difference below 0
+            variance = elementwise(MaximumOp, variance - mean * mean, 0.0)
+        step = gradient / (elementwise(SqrtOp, variance) + self.epsilon)
+        if self.momentum:
+            new["velocity"] = step = state["velocity"] * self.momentum + step
+        return parameter - step * numbers["rate"], new
+
+
 def constant(rate: float) -> Schedule:
     """Returns the same rate for all steps. Raises GlowError for what is no number."""
     if not isinstance(rate, int | float):
