@@ -99,6 +99,10 @@ class Graph(Build):
         """The new values of parameters that change without a gradient, such as running means."""
         self.random_state: Tensor | None = None
         """The input that random numbers follow from, if there are any."""
+        self.about: dict[str, Mapping[str, Attribute]] = {}
+        """Further attributes of inputs, by name."""
+        self.verdicts: list[tuple[Tensor, DictionaryAttr]] = []
+        """Results behind the outputs that say whether those are valid, with their attributes."""
         self.randoms = 0
         """The number of nodes that draw random numbers so far."""
         self.only_for_training: set[Operation] = set()
@@ -242,14 +246,14 @@ class Graph(Build):
         Returns the module of the function with these outputs. `states` are inputs that keep a value
         between calls, by name, with the outputs that are their next values.
         """
-        values = [t.value for t in outputs.values()]
+        values = [t.value for t in (*outputs.values(), *(t for t, _ in self.verdicts))]
         self.block.add_op(func.ReturnOp(*values))
         function = func.FuncOp(
             "main",
             FunctionType.from_lists(list(self.block.arg_types), [v.type for v in values]),
             Region(self.block),
-            arg_attrs=_named(self.inputs),
-            res_attrs=_named(outputs),
+            arg_attrs=ArrayAttr([_named(name, self.about.get(name)) for name in self.inputs]),
+            res_attrs=ArrayAttr([*map(_named, outputs), *(about for _, about in self.verdicts)]),
         )
         function.attributes["glow.model"] = StringAttr(name)
         if states:
@@ -392,5 +396,5 @@ def _hint(name: str) -> str:
     return clean if clean[:1].isalpha() else f"p{clean}"
 
 
-def _named(tensors: Mapping[str, Tensor]) -> ArrayAttr[DictionaryAttr]:
-    return ArrayAttr([DictionaryAttr({NAME: StringAttr(name)}) for name in tensors])
+def _named(name: str, about: Mapping[str, Attribute] | None = None) -> DictionaryAttr:
+    return DictionaryAttr({**(about or {}), NAME: StringAttr(name)})

@@ -44,6 +44,8 @@ of the result that says how much.
 """
 LIMIT = "glow.limit"
 """The attribute of a result that says whether a loop had too many steps: which loop."""
+VERDICTS = (RANGES, LIMIT)
+"""The attributes of results that say whether others are valid, which no caller sees."""
 
 
 def main_function(module: ModuleOp) -> FuncOp:

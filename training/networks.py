@@ -21,7 +21,7 @@ from ..model_forms import Model
 from ..nn.modules import Module, names_of
 from ..nn.parameters import Parameter
 from ..nn.tensor import NAME, Graph, Tensor
-from ..runtime.signature import main_function
+from ..runtime.signature import RANGES, VERDICTS, main_function
 from ..semantics.arrays import constant_of
 
 
@@ -121,16 +121,37 @@ class ImportedNetwork(Network):
                     f"input {name!r}: expected {argument.type}, found {tensor.value.type}"
                 )
             known[argument] = tensor.value
+        self._promise(graph, inputs, main)
         for name, value in _parameters(main).items():
             if name in self.values:
                 known[value] = graph.parameters[name].value
         for op in block.ops:
             if isinstance(op, func.ReturnOp):
-                names = [text_of(a.data.get(NAME)) or "" for a in main.res_attrs or ()]
-                return {n: Tensor(graph, known[v]) for n, v in zip(names, op.operands, strict=True)}
+                return self._results(graph, [known[v] for v in op.operands], main)
             if not all(r in known for r in op.results):
                 graph.block.add_op(op.clone(known))
         raise GlowError("expected a function that returns")
+
+    @staticmethod
+    def _promise(graph: Graph, inputs: Sequence[Tensor], main: func.FuncOp) -> None:
+        """Says in a graph which ranges the model's indices are in."""
+        names = {tensor.value: name for name, tensor in graph.inputs.items()}
+        for tensor, about in zip(inputs, main.arg_attrs or (), strict=False):
+            ranges, name = about.data.get(RANGES), names.get(tensor.value)
+            if ranges is not None and name is not None:
+                graph.about[name] = {RANGES: ranges}
+
+    @staticmethod
+    def _results(graph: Graph, values: Sequence[SSAValue], main: func.FuncOp) -> dict[str, Tensor]:
+        """Returns the model's outputs by name, and gives the graph those that judge the others."""
+        outputs: dict[str, Tensor] = {}
+        for value, about in zip(values, main.res_attrs or (), strict=True):
+            tensor = Tensor(graph, value)
+            if any(name in about.data for name in VERDICTS):
+                graph.verdicts.append((tensor, about))
+            else:
+                outputs[text_of(about.data.get(NAME)) or ""] = tensor
+        return outputs
 
     def keep(self, values: Mapping[str, np.ndarray]) -> None:
         self.values = {name: values[name].copy() for name in self.values}

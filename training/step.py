@@ -21,12 +21,13 @@ from xdsl.dialects.builtin import ModuleOp
 from ..errors import GlowError
 from ..glow_dialects.elements import is_float
 from ..glow_dialects.glow.arithmetic import AbsOp
-from ..glow_dialects.glow.logic import LessOp, SelectOp
+from ..glow_dialects.glow.logic import AndOp, LessOp, SelectOp
 from ..nn.tensor import Graph, Spec, Tensor, elementwise
 from ..wording import free_name
 from .names import OwnNames
 from .networks import Network
 from .optimizers import Optimizer
+from .verdicts import is_valid
 
 Loss: TypeAlias = Callable[..., Tensor]
 """`loss(*outputs, *targets)` is a tensor of one element."""
@@ -93,7 +94,7 @@ class Programs:
         found |= {NEW + name: value for name, value in graph.updates.items()}
         if kind.shared:  # whether all processes have a finite loss is known only after the step
             return graph.finish(found, "training step")
-        found = _kept_unless_finite(loss, found)
+        found = _kept_unless_valid(loss, found)
         return graph.finish(found, "training step", _states(graph, found))
 
     def update(self) -> ModuleOp:
@@ -207,15 +208,20 @@ def _states(graph: Graph, outputs: Mapping[str, Tensor]) -> dict[str, str]:
     return {name: NEW + name for name in graph.inputs if NEW + name in outputs}
 
 
-def _kept_unless_finite(loss: Tensor, outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Returns outputs whose new values are the old ones if the loss is not finite."""
+def _kept_unless_valid(loss: Tensor, outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """
+    Returns outputs whose new values are the old ones if the loss is not finite, or an index that
+    the network computes is out of range.
+    """
     inputs = loss.graph.inputs
-    finite = elementwise(LessOp, elementwise(AbsOp, loss.reshape()), float("inf"))
+    kept = elementwise(LessOp, elementwise(AbsOp, loss.reshape()), float("inf"))
+    for verdict, about in loss.graph.verdicts:
+        kept = elementwise(AndOp, kept, is_valid(verdict, about))
     found = dict(outputs)
     for name, new in outputs.items():
         old = inputs.get(name.removeprefix(NEW))
         if name.startswith(NEW) and old is not None:
-            found[name] = elementwise(SelectOp, finite, new, old)
+            found[name] = elementwise(SelectOp, kept, new, old)
     return found
 
 

@@ -46,7 +46,8 @@ def test_names_of_imported_models(
 ) -> None:
     """A step of two batches, a checkpoint, and a step after it are those of plain names."""
     arrays = [rng.standard_normal(s).astype(np.float32) for s in ((3, 7), (7,), (7, 2))]
-    batches = [tuple(rng.standard_normal((5, n)).astype("f4") for n in (3, 2)) for _ in range(2)]
+    inputs, targets = (rng.standard_normal((2, 5, n)).astype(np.float32) for n in (3, 2))
+    batches = list(zip(inputs, targets, strict=True))
     results: list[list[np.ndarray]] = []
     for chosen in (PLAIN, names):
         model = imported(chosen, arrays)
@@ -104,19 +105,19 @@ def test_an_input_called_as_random_numbers_are(rng: np.random.Generator) -> None
     ]
     state = np.array([1, 2, 3], np.uint32)
     found = [glow.compile(graph, "interpreter")(x, state)[0] for graph in graphs]
-    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0], found[1])
 
 
 def test_a_parameter_called_like_a_range(rng: np.random.Generator) -> None:
     """Ranges of quantization-aware training have names of their own."""
     arrays = [rng.standard_normal(s).astype(np.float32) for s in ((3, 7), (7,), (7, 2))]
-    batch = tuple(rng.standard_normal((5, n)).astype(np.float32) for n in (3, 2))
+    x, target = (rng.standard_normal((5, n)).astype(np.float32) for n in (3, 2))
     results: list[list[np.ndarray]] = []
     for chosen in (PLAIN, ("x", "w", "range.w.input", "range.v")):
         model, aware = imported(chosen, arrays), QuantizationAware()
         trainer = glow.Trainer(model, nn.mean_squared_error, SGD(0.1), quantization=aware)
         for _ in range(2):
-            trainer.train_step([batch])
+            trainer.train_step([(x, target)])
         results.append([trainer.parameters[name] for name in chosen[1:]])
         assert not np.array_equal(results[-1][1], arrays[1])
     for found, expected in zip(results[1], results[0], strict=True):
