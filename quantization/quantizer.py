@@ -9,14 +9,15 @@ from xdsl.dialects import func
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ..errors import QuantizationError
+from ..glow_dialects.elements import is_float
 from ..glow_dialects.glow.base import DataParallel, Node
 from ..glow_dialects.glow.constant import SplatOp
 from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
-from ..glow_dialects.glow.shape import ConcatOp
+from ..glow_dialects.glow.shape import BroadcastOp, ConcatOp
 from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ..glow_dialects.quant import QuantizedType
 from ..interface.backend import Backend
-from ..passes.graph.rewriting import is_constant
+from ..passes.graph.rewriting import is_constant, source_of
 from ..passes.visited_operation import each
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
 from .calibration import calibrate, calibrate_weights
@@ -80,14 +81,16 @@ class Quantizer:
             self._insert(value)
         for node, (roles, weights) in self.weights.items():
             self._quantize_weights(node, roles, weights)
-            self.report.quantized.append(self.names[node.results[0]])
+            name = self.names[node.results[0]]
+            self.report.quantized.append(name)
+            self.report.kept.pop(name, None)  # it may be no product for dynamic quantization
 
     # which values, with which types
 
     def _consider(self, node: Node) -> None:
         """Quantizes a product, if nothing speaks against it."""
         roles = roles_of(node)
-        if roles is None:
+        if roles is None or not is_float(element_of(node.results[0].type)):
             return
         activations = [node.operands[i] for i in roles.activations]
         try:
@@ -133,9 +136,8 @@ class Quantizer:
     ) -> QuantizedType | None:
         if roles.weights is None:
             return None
-        array = constant_of(node.operands[roles.weights])
-        if array is None:
-            raise _StaysFloat("its weights are not constant")
+        array = constant_of(source_of(node.operands[roles.weights]))
+        assert array is not None
         o = self.options
         axis = roles.axis if o.per_channel else None
         element = element_of(node.operands[roles.weights].type)
@@ -307,7 +309,8 @@ class Quantizer:
 
     def _constant(self, node: Node, operand: int, t: QuantizedType) -> SSAValue:
         """Returns the dequantized constant of an operand, in front of the node."""
-        value = node.operands[operand]
+        whole = node.operands[operand]
+        value = source_of(whole)
         read = constant_reader(value)
         assert read is not None
         hint = value.name_hint or "weights"
@@ -315,6 +318,10 @@ class Quantizer:
         back = DequantizeOp.of(constant.result)
         constant.result.name_hint = back.result.name_hint = value.name_hint
         self.block.insert_ops_before([constant, back], node)
+        if isinstance(whole.owner, BroadcastOp):
+            repeated = whole.owner.clone({value: back.result})
+            self.block.insert_op_before(repeated, node)
+            return repeated.result
         return back.result
 
 

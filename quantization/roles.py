@@ -17,7 +17,6 @@ from typing import Any, TypeAlias, TypeVar
 from xdsl.ir import Operation, SSAValue
 
 from ..glow_dialects.glow.base import DataParallel, Node
-from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.convolution import ConvolutionOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ..glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
@@ -26,7 +25,7 @@ from ..glow_dialects.glow.reduction import ReduceMeanOp
 from ..glow_dialects.glow.shape import ReshapeOp, SliceOp, TransposeOp
 from ..glow_dialects.glow.transposed import TransposedConvolutionOp
 from ..glow_dialects.operator import shape_of
-from ..passes.graph.rewriting import is_constant
+from ..passes.graph.rewriting import is_constant, source_of
 from ..table import Table
 
 
@@ -77,8 +76,15 @@ def matmul(node: MatMulOp) -> Roles:
 
 
 def _by_constant(node: Node, axis: int | None, bias: int | None) -> Roles:
-    if isinstance(node.operands[1].owner, ConstantOp):
-        return Roles((0,), 1, axis, bias)
+    """
+    Returns the roles by which operand of two is constant. One scale is all that a backend computes
+    with for a constant on the left, and that a constant has which is repeated.
+    """
+    left, right = node.operands[:2]
+    if is_constant(right):
+        return Roles((0,), 1, axis if source_of(right) is right else None, bias)
+    if is_constant(left):
+        return Roles((1,), 0, None, bias)
     return Roles((0, 1), bias=bias)
 
 

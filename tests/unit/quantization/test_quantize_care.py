@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from glow import quantization
 from glow.context import make_context
+from glow.glow_dialects.glow.matrix import MatMulOp
+from glow.glow_dialects.operator import element_of
+from glow.glow_dialects.quant import QuantizedType
 from glow.quantization.metrics import METRICS
 from glow.quantization.options import Quantization
 from glow.quantization.profiling import optimized_graph
@@ -70,6 +73,83 @@ func.func @main(%x: tensor<1x3x5x7xf32> {{glow.name = "x"}}) -> tensor<1x5x5x7xf
     empty = ~filters.any(axis=(1, 2, 3))
     want = np.broadcast_to(bias[None, :, None, None], y.shape)
     np.testing.assert_allclose(y[:, empty], want[:, empty], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize(
+    ("w", "x", "nodes"),
+    [
+        ((3, 5), (5, 7), "%y = glow.matmul %w, %x : ({w}, {x}) -> {y}"),
+        ((3, 5), (7, 5), "%y = glow.matmul %w, %x transpose_rhs true : ({w}, {x}) -> {y}"),
+        ((2, 3, 5), (2, 5, 7), "%y = glow.matmul %w, %x : ({w}, {x}) -> {y}"),
+        (
+            (3, 5),
+            (2, 5, 7),
+            """%b = glow.broadcast %w : ({w}) -> tensor<2x3x5xf32>
+            %y = glow.matmul %b, %x : (tensor<2x3x5xf32>, {x}) -> {y}""",
+        ),
+        (
+            (5, 3),
+            (2, 7, 5),
+            """%b = glow.broadcast %w : ({w}) -> tensor<2x5x3xf32>
+            %y = glow.matmul %x, %b : ({x}, tensor<2x5x3xf32>) -> {y}""",
+        ),
+    ],
+    ids=["left", "transposed", "batch", "repeated", "repeated-right"],
+)
+def test_constants_anywhere_in_a_product(
+    rng: np.random.Generator,
+    w: tuple[int, ...],
+    x: tuple[int, ...],
+    nodes: str,
+    everything: bool,
+):
+    """Constants on the left, and repeated ones, are weights, and the product is one of integers."""
+    weights, data = (rng.standard_normal(shape).astype(np.float32) for shape in (w, x))
+    left = "%x," not in nodes
+    y = "tensor<" + "x".join(map(str, (*x[:-2], *((3, 7) if left else (7, 3))))) + "xf32>"
+    types = {"w": weights, "x": data}
+    shown = {n: f"tensor<{'x'.join(map(str, a.shape))}xf32>" for n, a in types.items()}
+    text = f"""
+func.func @main(%x: {shown["x"]} {{glow.name = "x"}}) -> {y} {{
+  %w = glow.constant dense<{nested(weights)}> : {shown["w"]}
+  {nodes.format(**shown, y=y)}
+  func.return %y : {y}
+}}
+"""
+    module = optimized_graph(Parser(make_context(), text).parse_module())
+    (want,) = glow.compile(module.clone(), "interpreter")(data)
+    found = quantization.profile(module, [{"x": data}], cache=False)
+    report = quantize(module, found, Quantization(everything=everything))
+    assert report.quantized == ["y"]
+    assert not report.kept
+    (expected,) = glow.compile(module.clone(), "interpreter")(data)
+    model = glow.compile(module)
+    (product,) = (op for op in model.stages["lowered"].walk() if isinstance(op, MatMulOp))
+    assert all(isinstance(element_of(o.type), QuantizedType) for o in product.operands)
+    (y_found,) = model(data)
+    np.testing.assert_allclose(y_found, expected, atol=1e-6 * np.abs(want).max())
+    # 5 numbers with 8 bits for each factor
+    np.testing.assert_allclose(y_found, want, atol=0.04 * np.abs(want).max())
+
+
+def test_a_report_with_dynamic_quantization(rng: np.random.Generator):
+    """A product is either quantized or kept, and those that are made are none of the network's."""
+    text = """
+func.func @main(%x: tensor<3x7xf32> {glow.name = "x"}) -> tensor<3x3xf32> {
+  %w = glow.constant dense<0.5> : tensor<7x7xf32>
+  %a = glow.matmul %x, %w : (tensor<3x7xf32>, tensor<7x7xf32>) -> tensor<3x7xf32>
+  %y = glow.matmul %a, %x transpose_rhs true
+    : (tensor<3x7xf32>, tensor<3x7xf32>) -> tensor<3x3xf32>
+  func.return %y : tensor<3x3xf32>
+}
+"""
+    graph = optimized_graph(Parser(make_context(), text).parse_module())
+    feeds = [{"x": rng.standard_normal((3, 7)).astype(np.float32)}]
+    found = quantization.profile(graph, feeds, cache=False)
+    report = quantize(graph, found, Quantization(dynamic=True))
+    assert report.quantized == ["a", "y"]
+    assert not report.kept
 
 
 @pytest.mark.parametrize("infinity", ["0xFF800000", "-3.4028235e+38"])
