@@ -23,6 +23,8 @@ from ..nn.parameters import Parameter
 from ..nn.tensor import NAME, Graph, Tensor
 from ..runtime.signature import RANGES, VERDICTS, main_function
 from ..semantics.arrays import constant_of
+from ..wording import counted
+from .calls import called
 
 
 class Network(Protocol):
@@ -68,7 +70,8 @@ class BuiltNetwork(Network):
         return ["input"] if count == 1 else [f"input{i}" for i in range(count)]
 
     def outputs(self, graph: Graph, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
-        return {"output": self._module(*inputs)}
+        what = f"a network of as many tensors as a batch has inputs, {len(inputs)}"
+        return {"output": called(self._module, inputs, what)}
 
     def keep(self, values: Mapping[str, np.ndarray]) -> None:
         for parameter, name in self.names.items():
@@ -107,11 +110,12 @@ class ImportedNetwork(Network):
         names = [name for name, _ in self._inputs]
         if count != len(names):
             raise GlowError(
-                f"expected batches with {len(names)} inputs ({', '.join(names)}), found {count}"
+                f"expected {counted(len(names), 'input')} ({', '.join(names)}), found {count}"
             )
         return names
 
     def outputs(self, graph: Graph, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
+        self.input_names(len(inputs))
         main = main_function(self._module([t.shape for t in inputs]))
         block = main.body.block
         known: dict[SSAValue, SSAValue] = {}

@@ -23,7 +23,8 @@ from ..glow_dialects.elements import is_float
 from ..glow_dialects.glow.arithmetic import AbsOp
 from ..glow_dialects.glow.logic import AndOp, LessOp, SelectOp
 from ..nn.tensor import Graph, Spec, Tensor, elementwise
-from ..wording import free_name
+from ..wording import counted, free_name
+from .calls import called
 from .names import OwnNames
 from .networks import Network
 from .optimizers import Optimizer
@@ -67,6 +68,20 @@ class Programs:
         self.own = OwnNames(network.values, trained, optimizer.numbers(1), optimizer.STATE)
         self._warned: set[str] = set()
 
+    def numbers(self, step: int) -> dict[str, np.ndarray]:
+        """
+        Returns the numbers that a step takes from the optimizer, by the names of inputs. Raises
+        GlowError if one is not finite.
+        """
+        found: dict[str, np.ndarray] = {}
+        for name, value in self.optimizer.numbers(step).items():
+            if not isinstance(value, int | float | np.number) or not np.isfinite(value):
+                raise GlowError(
+                    f"expected a finite number as the {name} of step {step}, found {value!r}"
+                )
+            found[self.own.number(name)] = np.array(value, self.number.dtype)
+        return found
+
     def state(self) -> dict[str, np.ndarray]:
         """Returns the first values of what a step changes, by name."""
         values = self.network.values
@@ -84,7 +99,7 @@ class Programs:
         """Returns the graph of a step for batches like this one."""
         graph = Graph(training=True, names=self.network.names, random=self.own.random)
         outputs, wanted = self._forward(graph, inputs, targets)
-        loss = self._scalar(self.loss(*outputs, *wanted))
+        loss = self._scalar("loss", self.loss, outputs, wanted)
         found: dict[str, Tensor] = {LOSS: loss.reshape()}
         gradients = self._gradients(graph, loss, kind)
         if kind.updates:
@@ -116,9 +131,13 @@ class Programs:
         """Returns the graph of loss and metrics for batches like this one."""
         graph = Graph(names=self.network.names)
         outputs, wanted = self._forward(graph, inputs, targets)
-        found = {LOSS: self._scalar(self.loss(*outputs, *wanted)).reshape()}
-        for name, metric in metrics.items():
-            found[name] = self._scalar(metric(*outputs, *wanted)).reshape()
+        chosen = {LOSS: self.loss, **metrics}
+        found = {
+            name: self._scalar(
+                "metric" if name in metrics else "loss", f, outputs, wanted
+            ).reshape()
+            for name, f in chosen.items()
+        }
         return graph.finish(found, "evaluation")
 
     def _forward(
@@ -147,7 +166,12 @@ class Programs:
         return list(self.network.outputs(graph, given).values()), wanted
 
     @staticmethod
-    def _scalar(loss: Tensor) -> Tensor:
+    def _scalar(
+        kind: str, function: Loss, outputs: Sequence[Tensor], targets: Sequence[Tensor]
+    ) -> Tensor:
+        """Returns the loss, or a metric, of outputs and targets."""
+        given = f"{counted(len(outputs), 'output')} and {counted(len(targets), 'target')}"
+        loss = called(function, [*outputs, *targets], f"a {kind} that is a function of {given}")
         if not isinstance(loss, Tensor) or not is_float(loss.element) or prod(loss.shape) != 1:
             raise GlowError(
                 f"expected a loss or metric of one float, found {loss!r}; reduce it, with `mean()` "

@@ -242,16 +242,9 @@ class Trainer:
         graph, _ = self._execution.program(kind, batch, self._graphs.step, kind)
         model = self._execution.timed(graph)
         random = random_state(self.seed, self.step)
-        others = {self._graphs.own.random: random, **self._numbers()}
+        others = {self._graphs.own.random: random, **self._graphs.numbers(self.step + 1)}
         feed = self._execution.feed(model, batch, others)
         return model.profile(*(feed[info.name] for info in model.get_inputs()), repeat=repeat)
-
-    def _numbers(self) -> dict[str, np.ndarray]:
-        """Returns the numbers that the next step takes from the optimizer."""
-        return {
-            self._graphs.own.number(name): np.array(value, self._graphs.number.dtype)
-            for name, value in self.optimizer.numbers(self.step + 1).items()
-        }
 
     def train_step(self, batches: Sequence[Batch]) -> list[float]:
         """
@@ -263,7 +256,7 @@ class Trainer:
 
     def _step(self, batches: Sequence[Batch], of_epoch: int) -> list[float]:
         """Does one step, which takes a number of batches of the epoch."""
-        numbers = self._numbers()
+        numbers = self._graphs.numbers(self.step + 1)
         others, losses, own = self._processes, list[float](), self._graphs.own
         reports = {} if others is None else self._reports
         for i, batch in enumerate(batches):
@@ -395,6 +388,11 @@ class Trainer:
     ) -> None:
         """
         Writes the trained network as an ONNX model; the arguments are those of `graph`. Raises
-        UnsupportedError for operators that ONNX cannot express.
+        UnsupportedError for operators that ONNX cannot express, and GlowError if the file cannot be
+        written.
         """
-        onnx.save(export_onnx(self.graph(inputs, then)), path)
+        model = export_onnx(self.graph(inputs, then))
+        try:
+            onnx.save(model, path)
+        except OSError as error:
+            raise GlowError(f"cannot write the model {path}: {error.strerror or error}") from error
