@@ -37,7 +37,7 @@ from ..glow_dialects.glow.reduction import ReduceMaxOp, ReduceMinOp
 from ..glow_dialects.integers import u8
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..passes.graph.lowerings.precision import cast
-from ..passes.graph.rewriting import Build, replace_node
+from ..passes.graph.rewriting import Build, is_constant, replace_node
 from ..passes.visited_operation import each
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
 from .calibration import calibrate_weights
@@ -74,6 +74,10 @@ def quantize_dynamically(
 def constant_matrix(node: MatMulOp | FullyConnectedOp) -> np.ndarray | str:
     """Returns the constant matrix [K, N] of f32 of a product, or why there is none."""
     array = constant_of(node.operands[1])
+    if array is None and is_constant(node.operands[1]):
+        return "its weights are repeated for several matrices"
+    if array is None and is_constant(node.operands[0]):
+        return "its constant is the left operand, and not the right one"
     if array is None:
         return "its weights are not constant"
     if array.dtype != np.float32 or element_of(node.operands[0].type) != f32:

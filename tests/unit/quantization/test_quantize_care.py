@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from glow import quantization
 from glow.context import make_context
+from glow.errors import QuantizationError
 from glow.glow_dialects.glow.matrix import MatMulOp
 from glow.glow_dialects.operator import element_of
 from glow.glow_dialects.quant import QuantizedType
@@ -131,6 +132,38 @@ func.func @main(%x: {shown["x"]} {{glow.name = "x"}}) -> {y} {{
     np.testing.assert_allclose(y_found, expected, atol=1e-6 * np.abs(want).max())
     # 5 numbers with 8 bits for each factor
     np.testing.assert_allclose(y_found, want, atol=0.04 * np.abs(want).max())
+
+
+@pytest.mark.parametrize(
+    ("nodes", "why"),
+    [
+        (
+            """%y = glow.matmul %w, %x
+            : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<2x3x3xf32>""",
+            "its constant is the left operand, and not the right one",
+        ),
+        (
+            """%b = glow.broadcast %w : (tensor<3x3xf32>) -> tensor<2x3x3xf32>
+            %y = glow.matmul %x, %b
+            : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<2x3x3xf32>""",
+            "its weights are repeated for several matrices",
+        ),
+    ],
+    ids=["left", "repeated"],
+)
+def test_why_products_are_not_dynamic(nodes: str, why: str):
+    shape = (2, 3, 3) if why.startswith("its constant") else (3, 3)
+    weights = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    text = f"""
+func.func @main(%x: tensor<2x3x3xf32> {{glow.name = "x"}}) -> tensor<2x3x3xf32> {{
+  %w = glow.constant dense<{nested(weights)}> : tensor<{"x".join(map(str, shape))}xf32>
+  {nodes}
+  func.return %y : tensor<2x3x3xf32>
+}}
+"""
+    graph = optimized_graph(Parser(make_context(), text).parse_module())
+    with pytest.raises(QuantizationError, match=f"y stays float: {why}"):
+        quantize(graph, None, Quantization(dynamic=True))
 
 
 def test_a_report_with_dynamic_quantization(rng: np.random.Generator):
