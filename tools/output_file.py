@@ -33,19 +33,17 @@ def completed(name: str) -> Iterator[str]:
     stays. So a file may also be read and written at once.
 
     Links, devices and folders are not replaced: they are written directly. An OSError about the
-    file names `name`.
+    file names `name`, also one of a write, such as that of a full disk, which names no file itself.
     """
     path = Path(name)
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        yield name
-        return
+    is_direct = path.is_symlink() or (path.exists() and not path.is_file())
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
-        yield str(partial)
+        yield name if is_direct else str(partial)
         if partial.exists():
             partial.replace(path)
     except OSError as e:
-        if e.filename == str(partial):
+        if e.filename in (None, str(partial)):
             e.filename, e.filename2 = name, None
         raise
     finally:

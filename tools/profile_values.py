@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -17,7 +16,7 @@ from ..quantization.pictures import draw_profile
 from ..wording import counted
 from .datasets import open_dataset
 from .inputs import Preprocessing
-from .output_file import expect_directory
+from .output_file import completed, expect_directory
 
 LISTED = 10
 """The number of values with NaN or infinity that are named."""
@@ -98,7 +97,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
         profile = before.merge(profile)
     _report(profile, console)
     if args.output is not None:
-        profile.save(Path(args.output))
+        with completed(args.output) as where:
+            profile.save(where)
         console.print(f"profile written to {args.output}")
     if args.pictures is not None:
         written = draw_profile(

@@ -23,7 +23,7 @@ from .arguments import (
 )
 from .datasets import open_dataset
 from .inputs import Preprocessing
-from .output_file import expect_directory
+from .output_file import completed, expect_directory
 from .report import seconds, signal_to_noise
 from .tables import DataTable
 
@@ -137,6 +137,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         "cost": best.cost,
         "losses": {row.name: row.alone.loss for row in tuning.products if row.alone is not None},
     }
-    save_choices(replace(tuning.choices, profile=args.profile), output, more)
+    with completed(args.output) as where:
+        save_choices(replace(tuning.choices, profile=args.profile), where, more)
     console.print(f"choices written to {output}", soft_wrap=True)
     return 0

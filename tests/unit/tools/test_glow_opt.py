@@ -320,7 +320,7 @@ def test_links_are_written_through(program: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_full_disk(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(program), "-o", "/dev/full"]) == 1
-    assert capsys.readouterr().err == "error: No space left on device\n"
+    assert capsys.readouterr().err == "/dev/full: error: No space left on device\n"
 
 
 def test_standard_input(

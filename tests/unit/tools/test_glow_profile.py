@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,26 @@ def test_profiles_of_different_networks(
     assert main(["--merge", one, two, "-o", str(tmp_path / "3.json")]) == 1
     assert "profiles of different networks: no value is in both" in capsys.readouterr().err
     assert json.loads(Path(one).read_text())["version"] == 1
+
+
+def test_a_profile_stays_whole_on_a_full_disk(
+    log: str, tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "x.npy", rng.uniform(1, 2, (2, 3)).astype(np.float32))
+    target = tmp_path / "p.json"
+    arguments = [log, "--data", str(tmp_path / "x.npy"), "-o", str(target), "--no-cache"]
+    assert main(arguments) == 0
+    before = target.read_text()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, hard))
+    try:
+        code = main([*arguments, "--add", str(target), "--backend", "interpreter"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert code == 1
+    assert capsys.readouterr().err == f"glow-profile: error: {target}: File too large\n"
+    assert target.read_text() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["log.mlir", "p.json", "x.npy"]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

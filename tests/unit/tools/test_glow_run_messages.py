@@ -141,6 +141,14 @@ def test_output_on_a_full_device(
     assert capsys.readouterr().err == "glow-run: error: No space left on device\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+def test_errors_of_writes_name_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "sums.mlir"
+    model.write_text(SUMS)
+    assert main([str(model), "--output", "/dev/full"]) == 1
+    assert capsys.readouterr().err == "glow-run: error: /dev/full: No space left on device\n"
+
+
 def onnx_file(text: str, folder: Path, **constants: np.ndarray) -> str:
     model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18]> {text}')
     for name, array in constants.items():
