@@ -118,7 +118,9 @@ def _run_loop(op: LoopOp, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
     stacked: list[np.ndarray] = []
     for value in op.stacked:
         assert isinstance(value.type, TensorType)
-        stacked.append(np.zeros(value.type.get_shape(), numpy_dtype(value.type.element_type)))
+        # floats without a 0 become what 0 is converted to, which bytes of 0 are not
+        zeros = np.zeros(value.type.get_shape())
+        stacked.append(zeros.astype(numpy_dtype(value.type.element_type)))
     limit = op.most if trips is None else min(trips, op.most)
     while going and step < limit:
         results = _run_graph(body, [np.array(step, np.int64), *carried, *reads], _ignore)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
+import glow
 import ml_dtypes
 import numpy as np
 import pytest
@@ -334,3 +335,25 @@ def test_backend():
     assert len(found) == 2
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("element", ["f8E8M0FNU", "f32", "i16", "i1"])
+def test_rows_behind_the_last_step_of_a_loop(element: str, rng: np.random.Generator):
+    """Where an element type has no 0, the rows are what 0 is converted to, as in programs."""
+    module = parse(f"""
+func.func @main(%n: tensor<i64> {{glow.name = "n"}}, %x: tensor<7x{element}> {{glow.name = "x"}})
+    -> (tensor<3x7x{element}> {{glow.name = "y"}}) {{
+  %y, %count = glow.loop trips(%n) reads(%x) steps 3
+      : (tensor<i64>, tensor<7x{element}>) -> (tensor<3x7x{element}>, tensor<i32>) {{
+  ^bb0(%i: tensor<i64>, %0: tensor<7x{element}>):
+    glow.yield %0 : tensor<7x{element}>
+  }}
+  func.return %y : tensor<3x7x{element}>
+}}""")
+    (dtype,) = (i.dtype for i in glow.compile(module).get_inputs() if i.name == "x")
+    x = rng.integers(1, 9, 7).astype(dtype)
+    inputs = {"n": np.array(2, np.int64), "x": x}
+    wanted = np.stack([x, x, np.zeros(7).astype(dtype)])
+    for found in (interpret(module, inputs)["y"], glow.compile(module).run(["y"], inputs)[0]):
+        assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+        assert found.tobytes() == wanted.tobytes()
