@@ -80,6 +80,9 @@ def default_file(directory: Path, machine: MachineDescription) -> Path:
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # a device may have no end
+        raise GlowError(f"{path}: cannot read the schedules: it is no regular file")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

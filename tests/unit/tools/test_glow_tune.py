@@ -275,6 +275,7 @@ def test_a_missing_file_and_wrong_options(
     for arguments, wanted in (
         (["--seconds", "0"], "expected a number of seconds above 0, found '0'"),
         (["-o", str(tmp_path / "no" / "a.tuned")], "its directory does not exist"),
+        (["-o", "/dev/null"], "/dev/null: cannot read the schedules: it is no regular file"),
     ):
         assert main([MODEL, *arguments]) == 1
         assert wanted in capsys.readouterr().err
