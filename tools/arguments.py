@@ -85,12 +85,16 @@ def count(text: str) -> int:
     return int(text)
 
 
-def whole(text: str) -> int:
-    """Returns an integer."""
+def seed(text: str) -> int:
+    """Returns a seed of random numbers, which is an integer of at least 0."""
     try:
-        return int(text)
+        found = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number, found {text!r}") from None
+        found = None
+    if found is None or found < 0:
+        kind = "a whole number" if found is None else "a number of at least 0"
+        raise argparse.ArgumentTypeError(f"expected {kind}, found {text!r}")
+    return found
 
 
 def number(text: str) -> float:

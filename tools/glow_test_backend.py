@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import GlowError
 from ..wording import counted
-from .arguments import count, whole
+from .arguments import count, seed
 
 if TYPE_CHECKING:
     from ..interface.backend import Backend
@@ -52,7 +52,7 @@ def _arguments() -> argparse.ArgumentParser:
         "compare with the interpreter. The exit code is 1 if one fails.",
     )
     parser.add_argument("backend", help="the name of an installed backend")
-    parser.add_argument("--seed", type=whole, help="of random data; default: another one each time")
+    parser.add_argument("--seed", type=seed, help="of random data; default: another one each time")
     parser.add_argument(
         "--filter", default="", metavar="TEXT", help="only operators whose name contains this"
     )

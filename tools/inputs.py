@@ -325,3 +325,14 @@ def _channelwise(values: tuple[float, ...], channels: int, what: str) -> np.ndar
         expected = "1 value" if channels == 1 else f"1 or {channels} values"
         raise InputError(f"expected {expected} for --image-{what}, found {len(values)}")
     return np.asarray(values, np.float32)
+
+
+def read_labels(path: str) -> str:
+    """Returns the text of a file of labels. Raises InputError if it is no text."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as e:
+        raise InputError(
+            f"{path}: expected text in UTF-8 with one label in each line, but byte {e.start} is "
+            f"0x{e.object[e.start]:02x}"
+        ) from None

@@ -13,7 +13,7 @@ from .arguments import (
     add_quantization_arguments,
     count,
     number,
-    whole,
+    seed,
 )
 
 
@@ -46,7 +46,7 @@ def _input_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]FILE",
         help="a .npy, .npz or .pb file or an image; may repeat; inputs not given are random",
     )
-    group.add_argument("--seed", type=whole, default=0, help="of random inputs; default 0")
+    group.add_argument("--seed", type=seed, default=0, help="of random inputs; default 0")
     group.add_argument(
         "--data",
         metavar="DIR|FILE",

@@ -19,7 +19,7 @@ from . import quantized_runs, time_profiles
 from .arguments import cpu_options
 from .compile_progress import shown_progress
 from .ignored_options import warn_after_run, warn_before_run
-from .inputs import load_inputs, preprocessing_of
+from .inputs import load_inputs, preprocessing_of, read_labels
 from .output_file import save_arrays
 from .report import (
     difference,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 def _labels(path: str | None) -> list[str]:
     if path is None:
         return []
-    return Path(path).read_text(encoding="utf-8").splitlines()
+    return read_labels(path).splitlines()
 
 
 def _timed_runs(

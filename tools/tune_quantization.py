@@ -22,7 +22,7 @@ from .arguments import (
     quantization_options,
 )
 from .datasets import open_dataset
-from .inputs import Preprocessing
+from .inputs import Preprocessing, read_labels
 from .output_file import completed, expect_directory
 from .report import seconds, signal_to_noise
 from .tables import DataTable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def _labels(path: str | None) -> np.ndarray | None:
     if path is None:
         return None
-    words = Path(path).read_text(encoding="utf-8").split()
+    words = read_labels(path).split()
     if wrong := [w for w in words if not w.isdecimal()]:
         raise QuantizationError(f"{path}: expected numbers of classes, found {wrong[0]!r}")
     return np.array([int(w) for w in words])

@@ -237,6 +237,7 @@ def test_the_list_of_claims_in_a_pipe_that_is_closed():
         (["nobody"], "no backend is called 'nobody'; installed: cpu, interpreter"),
         (["cpu", "--filter", "nonsense"], "cpu claims no operator that contains 'nonsense'"),
         (["cpu", "--seed", "x"], "--seed: expected a whole number, found 'x'"),
+        (["cpu", "--seed", "-1"], "--seed: expected a number of at least 0, found '-1'"),
         (["cpu", "--threads", "0"], "--threads: expected a number of at least 1, found '0'"),
         ([], "the following arguments are required: backend"),
     ],

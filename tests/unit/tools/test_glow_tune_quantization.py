@@ -17,6 +17,7 @@ from onnx import helper, numpy_helper
 DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
 MODEL = str(DIGITS / "digits.onnx")
 IMAGES = str(DIGITS / "images")
+PICTURE = str(DIGITS / "images" / "027_is_7.png")
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,7 @@ def test_time(profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["--profile", "nowhere.json"], "nowhere.json: cannot be read"),
         (["--resume"], "state: cannot be read"),
         (["-o", "nowhere/c.json"], "its directory does not exist"),
+        (["--labels", PICTURE], f"{PICTURE}: expected text in UTF-8 with one label in each line"),
         (["--labels", "WORDS"], "expected numbers of classes, found 'cat'"),
         (["--storages", "c9=i16"], "no product is called so"),
     ],
