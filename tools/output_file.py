@@ -21,9 +21,14 @@ def has_directory(name: str | Path) -> bool:
 
 
 def expect_directory(name: str | Path) -> None:
-    """Raises GlowError if the directory of a file that shall be written does not exist."""
+    """
+    Raises GlowError if the directory of a file that shall be written does not exist, or `name` is a
+    directory itself.
+    """
     if not has_directory(name):
         raise GlowError(f"{name}: its directory does not exist")
+    if Path(name).is_dir():
+        raise GlowError(f"{name}: is a directory, expected the name of a file")
 
 
 @contextmanager

@@ -22,8 +22,10 @@ _QUANTIZED = "quantized"
 
 def check_options(args: argparse.Namespace) -> None:
     """Raises GlowError for options that no compilation and no run can use."""
-    if args.output is not None:
-        expect_directory(args.output)
+    for name in (args.output, args.profile):
+        # --profile without a file is True
+        if isinstance(name, str):
+            expect_directory(name)
     flags = _number_flags(args)
     if args.compare == FLOAT:
         if not flags:

@@ -110,12 +110,20 @@ def test_counted() -> None:
     assert [counted(n, "entry", "entries") for n in (1, 2)] == ["1 entry", "2 entries"]
 
 
-def test_output_in_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wanted = tmp_path / "missing" / "y.npz"
-    assert main([MODEL, "--output", str(wanted)]) == 1
-    printed = capsys.readouterr()
-    assert printed.err == f"glow-run: error: {wanted}: its directory does not exist\n"
-    assert not printed.out
+@pytest.mark.parametrize("option", ["--output", "--profile"])
+def test_output_in_no_folder(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted, folder = tmp_path / "missing" / "y.json", tmp_path / "folder.json"
+    folder.mkdir()
+    for path, problem in (
+        (wanted, "its directory does not exist"),
+        (folder, "is a directory, expected the name of a file"),
+    ):
+        assert main([MODEL, option, str(path)]) == 1
+        printed = capsys.readouterr()
+        assert printed.err == f"glow-run: error: {path}: {problem}\n"
+        assert not printed.out
 
 
 def test_a_file_of_a_late_stage_is_not_quantized(
