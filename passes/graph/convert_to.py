@@ -19,8 +19,9 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError
 from ...glow_dialects.glow.base import Node
@@ -153,7 +154,8 @@ class _Conversion:
         operands = tuple(self._narrowed(t) for t in call.operands)
         results = tuple(self._narrowed(t) for t in call.results)
         properties = dict(node.properties)
-        if not self.backend.supports(Call(type(node), operands, results, properties)):
+        narrow = Call(type(node), operands, results, properties)
+        if not self.backend.supports(narrow) or not _verifies(narrow):
             return
         block = node.parent
         assert block is not None
@@ -237,6 +239,20 @@ class _Conversion:
         if abs(float(largest)) > largest_finite(self.element):
             self.beyond[value.name_hint or "a constant without a name"] = float(largest)
         return saturated_to(array, self.element)
+
+
+def _verifies(call: Call) -> bool:
+    """Returns whether an operator takes these types; a backend that supports it takes them all."""
+    node = call.operator.create(
+        operands=Block(arg_types=call.operands).args,
+        result_types=call.results,
+        properties=call.properties,
+    )
+    try:
+        node.verify()
+    except VerifyException:
+        return False
+    return True
 
 
 def _names(node: Node) -> set[str]:

@@ -96,3 +96,25 @@ def test_splats_beyond_the_range_and_infinity():
 def test_wrong_options(options: str, message: str):
     with pytest.raises(CompileError, match=message):
         convert(BIG.format(number=1.0, splat=1.0), options)
+
+
+def test_operators_without_narrow_types_stay(rng: np.random.Generator):
+    module = parse("""
+func.func @main(%x: tensor<5x7xf32> {glow.name = "x"}, %q: tensor<3x9xui8> {glow.name = "q"})
+    -> (tensor<2x1xf32> {glow.name = "y"}, tensor<5x7xf32> {glow.name = "z"}) {
+  %i = glow.constant dense<[2, 0, 1]> : tensor<3xi64>
+  %f = glow.constant dense<[0, 1, 2]> : tensor<3xi64>
+  %w = glow.constant dense<[0.5, 1.0, -2.0]> : tensor<3xf32>
+  %y = glow.fused_embedding_bag %q, %i, %w, %f
+     : (tensor<3x9xui8>, tensor<3xi64>, tensor<3xf32>, tensor<3xi64>) -> tensor<2x1xf32>
+  %z = glow.exp %x : (tensor<5x7xf32>) -> tensor<5x7xf32>
+  func.return %y, %z : tensor<2x1xf32>, tensor<5x7xf32>
+}
+""")
+    narrow = run("glow-convert-to", module.clone())
+    narrow.verify()
+    assert "glow.exp %x_1 : (tensor<5x7xf16>)" in str(narrow)
+    x = {"x": rng.standard_normal((5, 7), np.float32), "q": rng.integers(0, 9, (3, 9), np.uint8)}
+    want, found = interpret(module, x), interpret(narrow, x)
+    np.testing.assert_array_equal(found["y"], want["y"])
+    np.testing.assert_allclose(found["z"], want["z"], rtol=2**-8)
