@@ -182,7 +182,8 @@ def _constant(term: Constant) -> Expression:
     zero, value = syntax.Number(0), term.value
     if term.type == i1:
         return Binary("==", zero, syntax.Number(0 if value else 1))
-    number = syntax.Number(abs(float(value) if isinstance(term.type, Attribute) else value))
+    is_float = isinstance(term.type, Attribute) and not isinstance(term.type, IntegerType)
+    number = syntax.Number(abs(float(value) if is_float else value))
     return Unary("-", number) if value < 0 else number
 
 

@@ -13,6 +13,7 @@ from glow.errors import CompileError
 from glow.glow_dialects.glow import NODES
 from glow.glow_dialects.glow.base import Node, short_name
 from glow.passes.graph.adjoints import ADJOINTS, TANGENTS
+from glow.runtime.interpreter import interpret
 from glow.tests.support.derivatives import check_derivatives, differentiated, inputs, run
 from glow.tests.support.graph_text import count, parse
 from glow.tests.support.graph_text import run as run_passes
@@ -336,3 +337,32 @@ def test_gradients_of_an_onnx_model() -> None:
     np.testing.assert_allclose(loss, -np.log(p[np.arange(7), labels]).mean(), rtol=1e-5)
     expected = (p - np.eye(5)[labels]).T @ x / 7
     np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("bits", [2, 8])
+@pytest.mark.parametrize("pass_options", ["mode=jvp wrt=x", "seed=true wrt=x"])
+def test_products_with_packed_weights(bits: int, pass_options: str, rng: np.random.Generator):
+    """The product is linear in x: its tangent is the product with the tangent."""
+    graph = parse(f"""
+func.func @main(%x: tensor<3x7xf32> {{glow.name = "x"}}, %w: tensor<5x1x16xui8> {{glow.name = "w"}},
+                %s: tensor<5x1xf32> {{glow.name = "s"}}, %z: tensor<5x1xui8> {{glow.name = "z"}})
+    -> (tensor<3x5xf32> {{glow.name = "y"}}) {{
+  %y = glow.block_quantized_matmul %x, %w, %s, %z bits {bits}
+     : (tensor<3x7xf32>, tensor<5x1x16xui8>, tensor<5x1xf32>, tensor<5x1xui8>) -> tensor<3x5xf32>
+  func.return %y : tensor<3x5xf32>
+}}""")
+    x, dx = rng.uniform(-1, 1, (2, 3, 7)).astype(np.float32)
+    more = {
+        "w": rng.integers(0, 256, (5, 1, 16), np.uint8),
+        "s": rng.uniform(0.01, 0.1, (5, 1)).astype(np.float32),
+        "z": rng.integers(0, 2**bits, (5, 1), np.uint8),
+    }
+    want = interpret(graph, {"x": dx, **more})["y"]
+    added = run_passes(f"glow-differentiate{{{pass_options}}}", graph.clone())
+    if "jvp" in pass_options:
+        found = interpret(added, {"x": x, "tangent.x": dx, **more})["tangent.y"]
+        np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
+        return
+    seed = rng.uniform(-1, 1, (3, 5)).astype(np.float32)
+    found = interpret(added, {"x": x, "seed.y": seed, **more})["grad.x"]
+    np.testing.assert_allclose((found * dx).sum(), (seed * want).sum(), rtol=1e-3, atol=1e-3)
