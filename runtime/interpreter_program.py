@@ -283,8 +283,11 @@ def _view(flat: np.ndarray, t: MemRefType) -> np.ndarray:
     if not extent(t):
         return np.empty(t.get_shape(), flat.dtype)
     strides = [s * flat.itemsize for s in strides_of(t)]
+    # numpy makes views of words, but not of all kinds of narrow floats
+    words = flat.view(f"u{flat.itemsize}")
     # negative strides start in the middle, so the offset has to be applied before
-    return np.lib.stride_tricks.as_strided(flat[offset_of(t) :], t.get_shape(), strides)
+    views = np.lib.stride_tricks.as_strided(words[offset_of(t) :], t.get_shape(), strides)
+    return views.view(flat.dtype)
 
 
 def _spread(array: np.ndarray, t: MemRefType) -> np.ndarray:

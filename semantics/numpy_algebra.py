@@ -133,7 +133,7 @@ def multiply_add_bytes(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarra
     Returns, in each half of i32 arrays, `c` plus the saturated sum of the products of two bytes, of
     which those of `a` are unsigned.
     """
-    result = np.zeros_like(c)
+    result = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape), c.dtype)
     for half in (0, 16):
         low, high = ((a >> place & 0xFF) * (b << 24 - place >> 24) for place in (half, half + 8))
         total = np.clip(low + high, -(2**15), 2**15 - 1) + (c >> half)

@@ -13,6 +13,7 @@ from glow.context import make_context
 from glow.errors import CompileError, InputError, ModelError
 from glow.interface.backend import find_backend
 from glow.runtime.interpreter import interpret
+from glow.semantics.numpy_algebra import multiply_add_bytes
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.parser import Parser
@@ -357,3 +358,17 @@ func.func @main(%n: tensor<i64> {{glow.name = "n"}}, %x: tensor<7x{element}> {{g
     for found in (interpret(module, inputs)["y"], glow.compile(module).run(["y"], inputs)[0]):
         assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
         assert found.tobytes() == wanted.tobytes()
+
+
+def test_programs_on_narrow_floats_and_scalar_operands(rng: np.random.Generator):
+    x = rng.integers(-4, 4, (3, 5)).astype(ml_dtypes.float8_e5m2)
+    view = program(
+        "glow_inst.neg @out %y, @in %x : memref<2xf32>, memref<2xf32>",
+        ', %a: memref<3x5xf8E5M2> {glow.name = "a", glow.qualifier = "in"}',
+    )
+    assert interpret(view, {"x": X, "a": x})["y"].tolist() == [-1, 2]
+    a, b = (rng.integers(-(2**31), 2**31, (7, 3)).astype(np.int32) for _ in range(2))
+    c = np.array(rng.integers(-(2**31), 2**31), np.int32)
+    np.testing.assert_array_equal(
+        multiply_add_bytes(a, b, c), multiply_add_bytes(a, b, np.broadcast_to(c, a.shape))
+    )
