@@ -43,7 +43,8 @@ from ...glow_dialects.views import is_whole, view_through
 from ..levels import PROGRAM
 from ..visited_operation import each
 from .loops import SPLAT
-from .program import OperandAccess, Timeline, memref, program_blocks, same_view, tidy
+from .program import OperandAccess, Timeline, memref, same_view, tidy
+from .replanning import changing
 
 
 def takes_all(view: SSAValue) -> bool:
@@ -178,5 +179,6 @@ class EliminateCopiesPass(ModulePass):
     level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for block in program_blocks(op):
-            eliminate_copies(block)
+        with changing(op) as blocks:
+            for block in blocks:
+                eliminate_copies(block)

@@ -26,7 +26,8 @@ from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
 from ..visited_operation import each
 from .loops import Body
-from .program import memref, overlap, program_blocks, same_view, tidy
+from .program import memref, overlap, same_view, tidy
+from .replanning import changing
 
 
 class Liveness:
@@ -96,5 +97,6 @@ class EliminateDeadStoresPass(ModulePass):
     level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for block in program_blocks(op):
-            eliminate_dead_stores(block)
+        with changing(op) as blocks:
+            for block in blocks:
+                eliminate_dead_stores(block)

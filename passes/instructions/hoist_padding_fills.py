@@ -30,7 +30,8 @@ from ...lazy import lazy_property
 from ..levels import PROGRAM
 from ..visited_operation import each
 from .loops import SPLAT
-from .program import OperandAccess, Timeline, memref, overlap, program_blocks, tidy
+from .program import OperandAccess, Timeline, memref, overlap, tidy
+from .replanning import changing
 
 
 @dataclass(frozen=True)
@@ -148,5 +149,6 @@ class HoistPaddingFillsPass(ModulePass):
     level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for block in program_blocks(op):
-            hoist_padding_fills(block)
+        with changing(op) as blocks:
+            for block in blocks:
+                hoist_padding_fills(block)

@@ -46,7 +46,8 @@ from ..levels import PROGRAM
 from ..visited_operation import each, visit
 from .formulas import Formula, formula_of
 from .loops import SPLAT, is_loop
-from .program import memref, program_blocks, tidy
+from .program import memref, tidy
+from .replanning import changing
 
 _TAKING_ANY_NUMBER = (
     *(arithmetic.AddOp, arithmetic.SubOp, arithmetic.MulOp, arithmetic.MultiplyAddOp),
@@ -303,4 +304,5 @@ class ShareBodiesPass(ModulePass):
     level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        share_bodies(list(program_blocks(op)))
+        with changing(op) as blocks:
+            share_bodies(list(blocks))

@@ -32,7 +32,8 @@ from ..levels import PROGRAM
 from ..visited_operation import each
 from .eliminate_copies import move_buffer, moved_views, takes_all
 from .loops import accepts_epilogue, as_inout, is_loop, read_views
-from .program import Timeline, memref, program_blocks, same_view, tidy
+from .program import Timeline, memref, same_view, tidy
+from .replanning import changing
 
 
 def dies_at(timeline: Timeline, view: SSAValue, op: Instruction) -> bool:
@@ -161,5 +162,6 @@ class ShareBuffersPass(ModulePass):
     level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for block in program_blocks(op):
-            share_buffers(block)
+        with changing(op) as blocks:
+            for block in blocks:
+                share_buffers(block)

@@ -59,7 +59,8 @@ from .loops import (
     is_loop,
     read_views,
 )
-from .program import Timeline, memref, overlap, program_blocks, same_view, tidy
+from .program import Timeline, memref, overlap, same_view, tidy
+from .replanning import changing
 
 
 def is_reshaped(a: SSAValue, b: SSAValue) -> bool:
@@ -361,5 +362,6 @@ class StackOpsPass(ModulePass):
             raise PassFailedException(
                 f"expected operators that accept an epilogue, found {', '.join(unknown)}"
             )
-        for block in program_blocks(op):
-            stack(block, self.max_ops, self.epilogues)
+        with changing(op) as blocks:
+            for block in blocks:
+                stack(block, self.max_ops, self.epilogues)
