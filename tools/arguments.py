@@ -105,6 +105,14 @@ def number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"expected a number, found {text!r}") from None
 
 
+def amount(text: str) -> float:
+    """Returns a float of at least 0, which is a number."""
+    found = number(text)
+    if not found >= 0:
+        raise argparse.ArgumentTypeError(f"expected a number of at least 0, found {text!r}")
+    return found
+
+
 def add_cpu_options(group: Any, *names: str) -> None:
     """Flags for fields of `CpuOptions`. What is not given is None, or False for a switch."""
     about = {field.name: field for field in fields(CpuOptions)}

@@ -31,6 +31,12 @@ def expect_directory(name: str | Path) -> None:
         raise GlowError(f"{name}: is a directory, expected the name of a file")
 
 
+def expect_folder(name: str | Path) -> None:
+    """Raises GlowError if a folder for several files, which may be missing, is something else."""
+    if Path(name).exists() and not Path(name).is_dir():
+        raise GlowError(f"{name}: is a file, expected the name of a folder")
+
+
 @contextmanager
 def completed(name: str) -> Iterator[str]:
     """

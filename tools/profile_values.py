@@ -16,7 +16,7 @@ from ..quantization.pictures import draw_profile
 from ..wording import counted
 from .datasets import open_dataset
 from .inputs import Preprocessing
-from .output_file import completed, expect_directory
+from .output_file import completed, expect_directory, expect_folder
 
 LISTED = 10
 """The number of values with NaN or infinity that are named."""
@@ -34,6 +34,7 @@ def _expect_sense(args: argparse.Namespace) -> None:
     if args.output is not None:
         expect_directory(args.output)
     if args.pictures is not None:
+        expect_folder(args.pictures)
         one = Histogram.of(np.zeros(1))
         calibrate(one, args.calibration, args.schema, args.storage, args.percentile)
 

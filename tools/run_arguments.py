@@ -11,8 +11,8 @@ from .arguments import (
     add_image_arguments,
     add_model_arguments,
     add_quantization_arguments,
+    amount,
     count,
-    number,
     seed,
 )
 
@@ -125,7 +125,7 @@ def _running_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--tolerance",
-        type=number,
+        type=amount,
         help="largest difference relative to the largest value; default 1e-4, 16-bit floats 1e-2",
     )
 

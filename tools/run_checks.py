@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import GlowError, QuantizationError
 from ..interface.backend import backend_names, foreign_options, option_owners
 from ..model_forms import is_text
-from .output_file import expect_directory
+from .output_file import expect_directory, expect_folder
 from .quantized_runs import FLOAT
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def check_options(args: argparse.Namespace) -> None:
         # --profile without a file is True
         if isinstance(name, str):
             expect_directory(name)
+    if args.dump_stages is not None:
+        expect_folder(args.dump_stages)
     flags = _number_flags(args)
     if args.compare == FLOAT:
         if not flags:

@@ -126,6 +126,22 @@ def test_output_in_no_folder(
         assert not printed.out
 
 
+def test_stages_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "stages"
+    file.write_bytes(b"kept")
+    assert main([MODEL, "--dump-stages", str(file)]) == 1
+    printed = capsys.readouterr()
+    expected = f"{file}: is a file, expected the name of a folder"
+    assert printed.err == f"glow-run: error: {expected}\n"
+    assert file.read_bytes() == b"kept"
+
+
+@pytest.mark.parametrize("tolerance", ["nan", "-1", "much"])
+def test_tolerances_that_are_no_amounts(tolerance: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([MODEL, "--compare", "interpreter", "--tolerance", tolerance]) == 1
+    assert "argument --tolerance: expected a number" in capsys.readouterr().err
+
+
 def test_a_file_of_a_late_stage_is_not_quantized(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
