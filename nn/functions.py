@@ -22,6 +22,7 @@ from ..glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ..glow_dialects.glow.random import WORD, RandomBitsOp
 from ..glow_dialects.glow.shape import ConcatOp, GatherOp
 from ..glow_dialects.glow.transposed import TransposedConvolutionOp
+from .indices import expect_indices
 from .tensor import Tensor, elementwise
 
 _BITS = 24
@@ -133,7 +134,11 @@ def concat(tensors: Sequence[Tensor], axis: int) -> Tensor:
 
 
 def embedding(indices: Tensor, weight: Tensor) -> Tensor:
-    """Returns the rows of weights [V, D] that indices [...] name, [..., D]."""
+    """
+    Returns the rows of weights [V, D] that indices [...] name, [..., D]. Indices that are an input
+    of the network are checked when it is called.
+    """
+    expect_indices(indices, weight.shape[0], f"embedding of {weight.shape[0]} rows")
     return weight.graph.node(GatherOp, weight, indices, axis=0)
 
 

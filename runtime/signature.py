@@ -19,6 +19,7 @@ from xdsl.dialects.func import FuncOp
 from ..errors import ModelError
 from ..glow_dialects.dims import is_symbolic
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, RESULT, STATE
+from ..glow_dialects.interface_attributes import RANDOM_STATE, RANGES, STEPS, USED
 from ..glow_dialects.operator import shape_of, text_of, to_python
 from ..interface.index_range import IndexRange
 from ..interface.signature import Count, Signature, TensorInfo
@@ -28,24 +29,6 @@ from ..semantics.arrays import interface_dtype
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Attribute
-
-
-RANGES = "glow.ranges"
-"""
-The attribute of an argument that states ranges of indices in it, or of a result that has the
-extremes of indices which the network computes.
-"""
-RANDOM = "glow.random"
-"""The attribute of the argument that random numbers follow from."""
-COUNT = "glow.count"
-"""
-The attribute of a result of which data decides how much is used: along which axis, and the number
-of the result that says how much.
-"""
-LIMIT = "glow.limit"
-"""The attribute of a result that says whether a loop had too many steps: which loop."""
-VERDICTS = (RANGES, LIMIT)
-"""The attributes of results that say whether others are valid, which no caller sees."""
 
 
 def main_function(module: ModuleOp) -> FuncOp:
@@ -152,10 +135,10 @@ def _infos(
         text = f"{kind}_{i}" if name is None else name
         ranges = index_ranges(about.get(RANGES))
         shape = [DerivedSize.of(size) for size in shape_of(t)]
-        count = _count(about.get(COUNT))
+        count = _count(about.get(USED))
         dtype = interface_dtype(t.element_type)
-        state, limit = _number(about.get(STATE)), text_of(about.get(LIMIT))
-        random = RANDOM in about
+        state, limit = _number(about.get(STATE)), text_of(about.get(STEPS))
+        random = RANDOM_STATE in about
         infos.append(TensorInfo(text, shape, dtype, ranges, count, random, state, limit))
     return tuple(infos)
 

@@ -15,13 +15,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..errors import GlowError, ModelError, UnsupportedError
 from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.normalization import BatchNormOp
+from ..glow_dialects.interface_attributes import RANGES, VERDICTS
 from ..glow_dialects.operator import text_of
 from ..loading import Dims, declared_parameters, load_parameters
 from ..model_forms import Model
 from ..nn.modules import Module, names_of
 from ..nn.parameters import Parameter
 from ..nn.tensor import NAME, Graph, Tensor
-from ..runtime.signature import RANGES, VERDICTS, main_function
+from ..runtime.signature import main_function
 from ..semantics.arrays import constant_of
 from ..wording import counted
 from .calls import called

@@ -9,8 +9,9 @@ from xdsl.dialects.builtin import DictionaryAttr
 
 from ..glow_dialects.glow.logic import LessOp, NotOp, OrOp
 from ..glow_dialects.glow.reduction import ReduceMaxOp
+from ..glow_dialects.interface_attributes import RANGES
 from ..nn.tensor import Tensor, elementwise
-from ..runtime.signature import RANGES, index_ranges
+from ..runtime.signature import index_ranges
 
 
 def is_valid(verdict: Tensor, about: DictionaryAttr) -> Tensor:

@@ -24,6 +24,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...errors import ModelError, UnsupportedError, ValuesNeededError
+from ...glow_dialects.interface_attributes import RANDOM_STATE, RANGES, STEPS, USED
 from ...glow_dialects.operator import text_of, to_attribute
 from ...wording import free_name
 from . import ops  # noqa: F401  (registers the converters)
@@ -263,7 +264,7 @@ def _with_counts(
         about: dict[str, Attribute] = {"glow.name": StringAttr(name)}
         if each is not None:
             place = len(names) + counts.index(each.count)
-            about["glow.count"] = DictionaryAttr(
+            about[USED] = DictionaryAttr(
                 {"axis": IntegerAttr(each.axis, i64), "output": IntegerAttr(place, i64)}
             )
         found.append(DictionaryAttr(about))
@@ -281,7 +282,7 @@ def _with_limit(
         return attributes
     name = StringAttr(free_name("limit", _names_in(attributes)))
     message = f"{limit.loops}: not at its end after {LIMIT} steps"
-    about = DictionaryAttr({"glow.name": name, "glow.limit": StringAttr(message)})
+    about = DictionaryAttr({"glow.name": name, STEPS: StringAttr(message)})
     return ArrayAttr([*attributes, about])
 
 
@@ -295,7 +296,7 @@ def _with_extremes(
         name = free_name(f"extremes of indices of {users}", names)
         names.add(name)
         checked = ArrayAttr([_range_attribute(one) for one in each.ranges])
-        found.append(DictionaryAttr({"glow.name": StringAttr(name), "glow.ranges": checked}))
+        found.append(DictionaryAttr({"glow.name": StringAttr(name), RANGES: checked}))
     return ArrayAttr(found)
 
 
@@ -307,7 +308,7 @@ def _with_ranges(
     for argument, about in zip(block.args, found, strict=True):
         ranges = [_range_attribute(each) for each in indices if each.value is argument]
         if ranges:
-            about["glow.ranges"] = ArrayAttr(ranges)
+            about[RANGES] = ArrayAttr(ranges)
     return ArrayAttr([DictionaryAttr(about) for about in found])
 
 
@@ -331,7 +332,7 @@ def _arguments(names: Sequence[str], builder: GraphBuilder) -> ArrayAttr[Diction
     if builder.random is None:
         return _names(names)
     found = _names([*names, free_name("random state", names)]).data
-    return ArrayAttr([*found[:-1], DictionaryAttr({**found[-1].data, "glow.random": UnitAttr()})])
+    return ArrayAttr([*found[:-1], DictionaryAttr({**found[-1].data, RANDOM_STATE: UnitAttr()})])
 
 
 def _names_in(attributes: ArrayAttr[DictionaryAttr]) -> set[str]:

@@ -14,14 +14,13 @@ from xdsl.utils.exceptions import VerifyException
 from ....errors import GlowError, UnsupportedError
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.control import WithBodies, YieldOp
+from ....glow_dialects.interface_attributes import VERDICTS
 from ....glow_dialects.operator import element_of, text_of
 from ..problems import Unsupported
 from .control import info, renamed, write_control
 from .writer import EXPORTERS, Writer, code_of
 
 IR_VERSION = 10
-_VERDICTS = ("glow.ranges", "glow.limit")
-"""The attributes of results that say whether others are valid, which no caller sees."""
 
 
 def export_onnx(module: ModuleOp) -> onnx.ModelProto:
@@ -65,7 +64,7 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
 def _shown(main: FuncOp) -> list[int]:
     """Returns the numbers of the results that a caller of the network sees."""
     about = main.res_attrs.data if main.res_attrs is not None else ()
-    hidden = {i for i, a in enumerate(about) if any(name in a.data for name in _VERDICTS)}
+    hidden = {i for i, a in enumerate(about) if any(name in a.data for name in VERDICTS)}
     return [i for i in range(len(main.function_type.outputs)) if i not in hidden]
 
 

@@ -77,3 +77,36 @@ def test_an_index_out_of_range(
     for _ in range(2):
         again.train_step([(indices, target)])
     np.testing.assert_array_equal(trainer.parameters["w"], again.parameters["w"])
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+@pytest.mark.parametrize("place", [ROWS, -ROWS - 1])
+def test_an_index_out_of_a_built_table(place: int, backend: str, rng: np.random.Generator) -> None:
+    """Two tables take the input; the smaller one decides."""
+    network = Tables()
+    trainer = glow.Trainer(network, nn.mean_squared_error, SGD(0.3), backend=backend)
+    indices = rng.integers(-ROWS, ROWS, (3, 5))
+    target = rng.standard_normal((3, 5, 4)).astype(np.float32)
+    trainer.train_step([(indices, target)])
+    before = {name: array.copy() for name, array in trainer.parameters.items()}
+    wrong = indices.copy()
+    wrong[2, 3] = place
+    message = f"expected indices in -{ROWS} to {ROWS - 1}, found {place}"
+    with pytest.raises(InputError, match=message):
+        trainer.train_step([(wrong, target)])
+    for name, array in trainer.parameters.items():
+        np.testing.assert_array_equal(array, before[name])
+    model = glow.compile(trainer.graph({"input": indices}), backend)
+    assert model(indices)[0].shape == (3, 5, 4)
+    with pytest.raises(InputError, match=message):
+        model(wrong)
+
+
+class Tables(nn.Module):
+    """The sum of the rows of two tables."""
+
+    def __init__(self):
+        self.large, self.small = nn.Embedding(2 * ROWS, 4), nn.Embedding(ROWS, 4)
+
+    def __call__(self, indices: nn.Tensor) -> nn.Tensor:
+        return self.large(indices) + self.small(indices)
