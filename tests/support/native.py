@@ -15,6 +15,7 @@ from glow.glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
 from glow.lowering.llvm.translate import translate_module
 from glow.lowering.target import find_target
 from glow.lowering.threads import llvm_text
+from glow.runtime.cpu_compilation import runs_on_team
 from glow.runtime.cpu_program import aligned_bytes
 from glow.runtime.interpreter import interpret
 from glow.runtime.jit import Executable, object_of
@@ -109,9 +110,11 @@ def compile_native(
     apply(kernels, f"{set_machine(target.describe())},glow-expand-math", verify=False)
     # LLVM verifies the result itself, which costs less than xDSL's verification
     apply(kernels, "glow-convert-to-llvm", verify=False)
-    texts = [translate_module(kernels), *([llvm_text(target.triple)] if threads > 1 else [])]
+    # a program without work for others is for one thread
+    is_shared = runs_on_team(kernels)
+    texts = [translate_module(kernels), *([llvm_text(target.triple)] if is_shared else [])]
     executable = Executable([object_of(t, target, "", None) for t in texts], "glow_main", target)
-    run = ParallelExecutable(executable, threads, pin=False) if threads > 1 else executable
+    run = ParallelExecutable(executable, threads, pin=False) if is_shared else executable
     weights = aligned_bytes(function_bytes(program, WEIGHTS_SIZE))
     fill_weights(weights, program)
 
