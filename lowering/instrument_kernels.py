@@ -22,7 +22,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import func, llvm, memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -31,9 +31,8 @@ from ..glow_dialects.machine import LINE_BYTES
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
 from .kernels.codegen.emit import Emitter
-from .kernels.codegen.types import INDEX
 from .kernels.kernel_errors import expect_threads
-from .kernels.main import arena_of, enlarge_arena, main_of
+from .kernels.main import arena_of, enlarge_arena, is_shared, main_of
 
 COUNTER = "llvm.readcyclecounter"
 _STAMP = 8
@@ -81,17 +80,17 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
     """
     block = main.body.block
     arena = arena_of(main, before=InstrumentKernelsPass.name)
-    _expect_records_fit(block, arena, threads)
+    _expect_records_fit(main, arena, threads)
     calls = [o for o in each(list(block.ops)) if _is_recorded(o, kernels)]
     if not calls:
         return
-    is_shared = block.args[0].type == INDEX
-    shape = record_shape(threads if is_shared else 1, len(calls))
+    shared = is_shared(main)
+    shape = record_shape(threads if shared else 1, len(calls))
     larger, start = enlarge_arena(main, arena, prod(shape) * _STAMP)
     emitter = Emitter(block)
     records = memref.ViewOp(larger, emitter.index(start), [], MemRefType(i64, shape))
     records.result.name_hint = "records"
-    thread = block.args[0] if is_shared else emitter.index(0)
+    thread = block.args[0] if shared else emitter.index(0)
     for number, call in enumerate(each(calls)):
         for end, point in enumerate((InsertPoint.before(call), InsertPoint.after(call))):
             counter = llvm.CallIntrinsicOp(COUNTER, [], [i64])
@@ -109,11 +108,11 @@ def _is_recorded(op: Operation, kernels: set[str]) -> bool:
     return isinstance(op, scf.IfOp | scf.WhileOp)
 
 
-def _expect_records_fit(block: Block, arena: SSAValue, threads: int) -> None:
+def _expect_records_fit(main: func.FuncOp, arena: SSAValue, threads: int) -> None:
     """Raises CompileError if a program is for more threads, or its arena may not grow."""
     if any(not isinstance(use.operation, memref.ViewOp) for use in arena.uses):
         raise CompileError("expected main to use its arena through memref.view only")
-    if block.args[0].type == INDEX and threads == 1:
+    if is_shared(main) and threads == 1:
         raise CompileError("expected a program for 1 thread, found one for several")
-    if any(isinstance(o, llvm.CallIntrinsicOp) for o in block.ops):
+    if any(isinstance(o, llvm.CallIntrinsicOp) for o in main.body.block.ops):
         raise CompileError("main records times already")

@@ -34,17 +34,17 @@ llvm.func @glow_shares_processor(%team: !ptr, %line: !ptr) -> i1 {
   %thread = llvm.load %thread_at {alignment = 8 : i64} : !ptr -> i64
   %here_at = llvm.getelementptr %line[56] : (!ptr) -> !ptr, i8
   %here = llvm.load %here_at atomic monotonic {alignment = 4 : i64} : !ptr -> i32
-  llvm.br ^before(%zero, %no : i64, i1)
-^before(%t: i64, %is_same: i1):
+  llvm.br ^before(%zero : i64)
+^before(%t: i64):
   %is_before = llvm.icmp "ult" %t, %thread : i64
-  llvm.cond_br %is_before, ^compare, ^done(%is_same : i1)
+  llvm.cond_br %is_before, ^compare, ^done(%no : i1)
 ^compare:
   %other = llvm.getelementptr %lines[%t] : (!ptr, i64) -> !ptr, !line
   %there_at = llvm.getelementptr %other[56] : (!ptr) -> !ptr, i8
   %there = llvm.load %there_at atomic monotonic {alignment = 4 : i64} : !ptr -> i32
   %is_equal = llvm.icmp "eq" %here, %there : i32
   %next = llvm.add %t, %one : i64
-  llvm.cond_br %is_equal, ^done(%is_equal : i1), ^before(%next, %is_equal : i64, i1)
+  llvm.cond_br %is_equal, ^done(%is_equal : i1), ^before(%next : i64)
 ^done(%result: i1):
   llvm.return %result : i1
 }

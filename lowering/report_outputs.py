@@ -24,7 +24,7 @@ from ..glow_dialects.glow_inst.memory import argument_qualifier
 from ..passes.levels import KERNELS
 from ..passes.visited_operation import each
 from .kernels.codegen.types import INDEX
-from .kernels.main import arena_of, main_of
+from .kernels.main import arena_of, is_shared, main_of
 from .target import REPORT
 from .threads import BARRIER
 
@@ -47,7 +47,7 @@ class ReportOutputsPass(ModulePass):
         arena_of(main, before=self.name)
         block = main.body.block
         called: dict[str, list[Attribute]] = {REPORT: [INDEX]}
-        if (threading := _threading(block)) and BARRIER not in functions:
+        if (threading := _threading(main)) and BARRIER not in functions:
             called[BARRIER] = [v.type for v in threading]
         for name, types in called.items():
             external = func.FuncOp.external(name, types, [])
@@ -57,10 +57,10 @@ class ReportOutputsPass(ModulePass):
             _report(last, completed[last], threading)
 
 
-def _threading(block: Block) -> list[SSAValue]:
+def _threading(main: func.FuncOp) -> list[SSAValue]:
     """Returns the team and the thread of a program for several threads, else nothing."""
-    is_shared = block.args[0].type == INDEX
-    return [block.args[1], block.args[0]] if is_shared else []
+    thread, team, *_ = main.body.block.args
+    return [team, thread] if is_shared(main) else []
 
 
 def _completed(block: Block) -> dict[Operation, list[int]]:

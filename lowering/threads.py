@@ -47,7 +47,7 @@ Layout of a team of n threads, a cache line for whatever is written by different
 | 176 | i32: whether workers shall end |
 | 184 | i64: pauses before sleeping between calls |
 | 192 | i64: how many tickets were drawn |
-| 256 + 64 t | of thread t: i32 barriers it has reached, i32 calls it has done, team, i64 t, |
+| 256 + 384 t | of thread t: i32 barriers it has reached, i32 calls it has done, team, i64 t, |
 | | i64 the number of the first portion of its piece, i64 its ticket, i64 whether it has one, |
 | | i64 how many of its next waits are short, i32 the number of its processor and 1 (0: unknown) |
 | + 64 | of a worker: i64 pthread_self (0: not started), i32 whether its affinity is what is left, |

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute
 
-from ..glow_dialects.interface_attributes import RANGES
-from ..glow_dialects.operator import to_attribute
+from ..glow_dialects.interface_attributes import RANGES, range_attribute
 from .tensor import Tensor
 
 
@@ -15,11 +15,14 @@ def expect_indices(indices: Tensor, count: int, user: str) -> None:
     the end, so that a call with another one is an InputError that names the `user`. Computed
     indices are not checked.
     """
+    expect_ranges(indices, ArrayAttr([range_attribute([-count], [count - 1], user)]))
+
+
+def expect_ranges(indices: Tensor, ranges: Attribute) -> None:
+    """Adds `ranges` to those of an input of a graph. Other tensors are not checked."""
     about = indices.graph.about
     for name, tensor in indices.graph.inputs.items():
-        if tensor.value is indices.value:
+        if tensor.value is indices.value and isinstance(ranges, ArrayAttr):
             before = about.get(name, {}).get(RANGES)
             known = before.data if isinstance(before, ArrayAttr) else ()
-            bounds = {"low": to_attribute((-count,)), "high": to_attribute((count - 1,))}
-            one = DictionaryAttr({**bounds, "user": StringAttr(user)})
-            about[name] = {RANGES: ArrayAttr([*known, one])}
+            about[name] = {RANGES: ArrayAttr([*known, *ranges.data])}

@@ -22,7 +22,6 @@ from .cpu_program import ALIGNMENT, CpuProgram, mapped_bytes
 from .cpu_stages import CpuStages
 from .drop_clean_pages import drop_clean_pages
 from .object_cache import ObjectCache, open_cache
-from .program_plan import LinkPlan
 from .saved_program import find_program, store_program
 from .used_schedules import UsedSchedules, used_schedules
 from .weight_segments import shared_segment
@@ -113,11 +112,11 @@ class CpuBackend(Backend):
             return None
         # loading LLVM touched much that linking does not need
         drop_clean_pages("llvmlite")
-        objects = [cache.get(k) for k in found.objects]
+        objects = [cache.get(k) for k in found.plan.objects]
         if None in objects:
             return None
-        plan = LinkPlan(found.objects, found.arena_bytes, found.threads)
-        run = linked([data for data in objects if data is not None], plan, self.options, target)
+        present = [data for data in objects if data is not None]
+        run = linked(present, found.plan, self.options, target)
         # before weights come in, so that both are not in memory at once
         drop_clean_pages("llvmlite")
         key = found.weights
@@ -125,7 +124,7 @@ class CpuBackend(Backend):
         if mapped is None:
             return None
         weights = shared_segment(key, mapped_bytes(mapped))
-        program = CpuProgram(run, weights, key, plan, found.signature)
+        program = CpuProgram(run, weights, key, found.plan, found.signature)
         return Restored(program, found.signature, found.memory)
 
     def _details(self, target: Target) -> list[str]:

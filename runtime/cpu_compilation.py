@@ -27,7 +27,7 @@ from ..interface.cache import Cache
 from ..interface.time_profile import TimeProfile
 from ..lowering.host_machine import usable_cores
 from ..lowering.kernels.claims import kernel_claims
-from ..lowering.llvm.convert import ENTRY, PROGRAM
+from ..lowering.llvm.convert import ENTRY, PROGRAM, is_shared
 from ..lowering.llvm.translate import translate_functions, translate_module
 from ..lowering.target import Target
 from ..lowering.threads import llvm_text
@@ -192,13 +192,10 @@ def texts_of(stages: Modules) -> Mapping[str, str]:
 
 def saved_program(stages: Modules, program: CpuProgram) -> SavedProgram:
     """Returns the entry that the cache keeps of a program."""
-    plan = program.plan
     return SavedProgram(
         signature_of(first_module(stages)),
         plan_of(planned_module(stages)),
-        plan.objects,
-        plan.arena_bytes,
-        plan.threads,
+        program.plan,
         program.weights_key,
     )
 
@@ -235,12 +232,8 @@ def arena_bytes(module: ModuleOp) -> int:
 
 
 def runs_on_team(module: ModuleOp) -> bool:
-    """
-    Returns whether threads run a program together: then the entry, which the `llvm` stage has, has
-    the team and the number of the thread as parameters.
-    """
-    entries = (f for f in _defined_functions(module) if f.sym_name.data == ENTRY)
-    return any(len(f.function_type.inputs) > 3 for f in entries)
+    """Returns whether threads run the program of the `llvm` stage together."""
+    return any(f.sym_name.data == PROGRAM and is_shared(f) for f in _defined_functions(module))
 
 
 def _llvm_modules(stages: Modules) -> Iterable[ModuleOp]:

@@ -21,6 +21,7 @@ from ..interface.index_range import IndexRange
 from ..interface.memory_plan import Buffer, MemoryPlan
 from ..interface.signature import Count, Signature, TensorInfo
 from .object_cache import key_of
+from .program_plan import LinkPlan
 
 if TYPE_CHECKING:
     from ..interface.cache import Cache
@@ -33,11 +34,7 @@ class SavedProgram:
 
     signature: Signature
     memory: MemoryPlan
-    objects: Sequence[str]
-    """Keys of its object code."""
-    arena_bytes: int
-    threads: int
-    """The number of threads that run it together."""
+    plan: LinkPlan
     weights: str
     """The key of its weight segment, which other programs may have too."""
 
@@ -123,9 +120,7 @@ def _encoded(program: SavedProgram) -> dict[str, object]:
     return {
         **_encoded_signature(program.signature),
         "memory": asdict(program.memory),
-        "objects": list(program.objects),
-        "arena_bytes": program.arena_bytes,
-        "threads": program.threads,
+        "plan": asdict(program.plan),
         "weights": program.weights,
     }
 
@@ -148,11 +143,10 @@ def _encoded_signature(signature: Signature) -> dict[str, object]:
 def _decoded(entry: Mapping[str, list]) -> SavedProgram:
     memory: dict = dict(entry["memory"])
     memory["buffers"] = tuple(Buffer(**buffer) for buffer in memory["buffers"])
-    arena: int = entry["arena_bytes"]  # pyright: ignore[reportAssignmentType]
-    threads: int = entry["threads"]  # pyright: ignore[reportAssignmentType]
+    link: dict = dict(entry["plan"])
     signature, plan = _decoded_signature(entry), MemoryPlan(**memory)
     weights: str = entry["weights"]  # pyright: ignore[reportAssignmentType]
-    return SavedProgram(signature, plan, entry["objects"], arena, threads, weights)
+    return SavedProgram(signature, plan, LinkPlan(**link), weights)
 
 
 def _decoded_signature(entry: Mapping[str, list]) -> Signature:

@@ -19,6 +19,7 @@ from ..glow_dialects.interface_attributes import RANGES, VERDICTS
 from ..glow_dialects.operator import text_of
 from ..loading import Dims, declared_parameters, load_parameters
 from ..model_forms import Model
+from ..nn.indices import expect_ranges
 from ..nn.modules import Module, names_of
 from ..nn.parameters import Parameter
 from ..nn.tensor import NAME, Graph, Tensor
@@ -126,7 +127,9 @@ class ImportedNetwork(Network):
                     f"input {name!r}: expected {argument.type}, found {tensor.value.type}"
                 )
             known[argument] = tensor.value
-        self._promise(graph, inputs, main)
+        for tensor, about in zip(inputs, main.arg_attrs or (), strict=False):
+            if RANGES in about.data:
+                expect_ranges(tensor, about.data[RANGES])
         for name, value in _parameters(main).items():
             if name in self.values:
                 known[value] = graph.parameters[name].value
@@ -136,15 +139,6 @@ class ImportedNetwork(Network):
             if not all(r in known for r in op.results):
                 graph.block.add_op(op.clone(known))
         raise GlowError("expected a function that returns")
-
-    @staticmethod
-    def _promise(graph: Graph, inputs: Sequence[Tensor], main: func.FuncOp) -> None:
-        """Says in a graph which ranges the model's indices are in."""
-        names = {tensor.value: name for name, tensor in graph.inputs.items()}
-        for tensor, about in zip(inputs, main.arg_attrs or (), strict=False):
-            ranges, name = about.data.get(RANGES), names.get(tensor.value)
-            if ranges is not None and name is not None:
-                graph.about[name] = {RANGES: ranges}
 
     @staticmethod
     def _results(graph: Graph, values: Sequence[SSAValue], main: func.FuncOp) -> dict[str, Tensor]:

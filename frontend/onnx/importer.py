@@ -24,8 +24,14 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...errors import ModelError, UnsupportedError, ValuesNeededError
-from ...glow_dialects.interface_attributes import RANDOM_STATE, RANGES, STEPS, USED
-from ...glow_dialects.operator import text_of, to_attribute
+from ...glow_dialects.interface_attributes import (
+    RANDOM_STATE,
+    RANGES,
+    STEPS,
+    USED,
+    range_attribute,
+)
+from ...glow_dialects.operator import text_of
 from ...wording import free_name
 from . import ops  # noqa: F401  (registers the converters)
 from .bodies import erase_dead
@@ -313,18 +319,7 @@ def _with_ranges(
 
 
 def _range_attribute(of: Indices) -> DictionaryAttr:
-    entries: dict[str, Attribute] = {
-        "low": to_attribute(of.low),
-        "high": to_attribute(of.high),
-        "user": StringAttr(of.user),
-    }
-    if of.total is not None:
-        entries["total"] = IntegerAttr(of.total, i64)
-    if of.ascending:
-        entries["ascending"] = UnitAttr()
-    if of.what is not None:
-        entries["what"] = StringAttr(of.what)
-    return DictionaryAttr(entries)
+    return range_attribute(of.low, of.high, of.user, of.total, of.ascending, of.what)
 
 
 def _arguments(names: Sequence[str], builder: GraphBuilder) -> ArrayAttr[DictionaryAttr]:

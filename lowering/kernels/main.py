@@ -70,6 +70,14 @@ def find_main(module: ModuleOp) -> func.FuncOp | None:
     return None
 
 
+def is_shared(main: func.FuncOp) -> bool:
+    """
+    Returns whether several threads run a `main` that `glow-generate-loops` made: then its first
+    parameters are the number of the thread, and the team.
+    """
+    return main.body.block.args[0].type == INDEX
+
+
 def planned_size(main: func.FuncOp, name: str, before: str) -> int:
     """Returns a size that memory planning found. `before` names the pass that needs it."""
     value = main.attributes.get(name)
@@ -122,20 +130,20 @@ def build_main(
     interfaces = {name: KernelInterface.of(kernel) for name, kernel in kernels.items()}
     program = list(in_order(main.body.block))
     calls = [(op, interfaces[op.callee.string_value()]) for op in program if isinstance(op, CallOp)]
-    is_shared = threads > 1 and any(kernel.is_shared for _, kernel in calls)
+    divided = threads > 1 and any(kernel.is_shared for _, kernel in calls)
     needs: dict[Operation, int] = {op: k.scratch_bytes for op, k in calls if k.scratch_bytes}
     places = scratch_places(program, needs)
     weights, arena = (
         planned_size(main, name, "glow-generate-loops") for name in (WEIGHTS_SIZE, ARENA_SIZE)
     )
     size = max([arena, *(at + needs[op] for op, at in places.items())])
-    caller = _Main(main, weights, size, places, interfaces, shared=is_shared)
+    caller = _Main(main, weights, size, places, interfaces, shared=divided)
     caller.run(main.body.block)
     shared = [
         func.FuncOp.external(BARRIER, [PTR, INDEX], []),
         func.FuncOp.external(NEXT, [PTR, INDEX, INDEX], [INDEX]),
     ]
-    return [*(shared if is_shared else ()), caller.finish()]
+    return [*(shared if divided else ()), caller.finish()]
 
 
 class _Main:

@@ -158,11 +158,12 @@ def make_function(
 def _is_program(main: llvm.FuncOp) -> bool:
     """Returns whether all parameters are memory, apart from the thread and its team."""
     inputs = list(main.function_type.inputs.data)
-    memories = inputs[1:] if _is_shared(main) else inputs
+    memories = inputs[1:] if is_shared(main) else inputs
     return len(memories) >= 2 and all(i == PTR for i in memories)
 
 
-def _is_shared(main: llvm.FuncOp) -> bool:
+def is_shared(main: llvm.FuncOp) -> bool:
+    """Returns whether threads run a program together: then the first parameter is the thread."""
     return main.function_type.inputs.data[:1] == (i64,)
 
 
@@ -172,7 +173,7 @@ def make_entry(main: llvm.FuncOp) -> llvm.FuncOp:
     array `io` holds, inputs first, then outputs. If several threads run `main`, the entry is
     `glow_main(weights, io, arena, team, thread)`, and `main` gets `thread` and `team` first.
     """
-    shared = _is_shared(main)
+    shared = is_shared(main)
     types = [PTR, PTR, PTR, *((PTR, i64) if shared else ())]
     block = Block(arg_types=types)
     hints = ("weights", "io", "arena", "team", "thread")
