@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress
 
 from ..errors import QuantizationError
+from ..progress_bar import progress_bar
 from ..quantization import Histogram, Profile, Profiler, calibrate
 from ..quantization.pictures import draw_profile
 from ..wording import counted
@@ -56,9 +57,7 @@ def _run(args: argparse.Namespace) -> Profile:
     )
     data = open_dataset(args.data, profiler.program.get_inputs(), preprocessing, args.limit)
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    screen = Console(stderr=True)
-    hidden = not screen.is_terminal
-    with Progress(*columns, console=screen, transient=True, disable=hidden) as bar:
+    with progress_bar(*columns) as bar:
         task = bar.add_task("profiling", total=data.count())
         for feed in data:
             profiler.add(feed)

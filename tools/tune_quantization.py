@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from ..errors import QuantizationError
+from ..progress_bar import progress_bar
 from ..quantization import Profile, Quantization, optimized_graph, save_choices
 from ..quantization.tuning import Goal, Tuner
 from ..runtime.signature import signature_of
@@ -63,9 +64,8 @@ def _tune(args: argparse.Namespace, goal: Goal) -> Tuning:
     options = Quantization(profile=args.profile, **given)  # pyright: ignore[reportArgumentType]
     graph = optimized_graph(args.model, dict(args.define_symbol), args.max_elements)
     state = Path(args.state or f"{args.output}.state")
-    screen = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+    with progress_bar(*columns) as bar:
         task = bar.add_task("tuning", total=None)
         trials = 0
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from .. import compile as glow_compile
 from ..errors import GlowError
 from ..lowering.target import find_target
 from ..lowering.tuned_schedules import default_file
+from ..progress_bar import progress_bar
 from ..quantization.choices_file import load_choices
 from ..runtime.environment import cache_directory
 from ..runtime.private_files import make_private_directory
@@ -92,10 +93,9 @@ class _Report(Protocol):
 @contextmanager
 def _progress(limit: float) -> Iterator[_Report]:
     """Shows on a terminal how much of the time is over, and which kernel is measured."""
-    screen = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     start = time.monotonic()
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+    with progress_bar(*columns) as bar:
         task = bar.add_task("measuring kernels", total=limit)
 
         def report(kernel: str, tried: int) -> None:

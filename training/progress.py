@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
+from ..progress_bar import progress_bar
 from .data import Dataset
 
 
@@ -17,9 +17,7 @@ class ProgressBar:
     def __init__(self, dataset: Dataset, epochs: int, visible: bool):
         self._total = len(dataset) if isinstance(dataset, Sized) else None
         self._epochs = epochs
-        console = Console(stderr=True)
-        self._visible = visible and console.is_terminal
-        self._console = console
+        self._visible = visible
 
     @contextmanager
     def epoch(self, number: int, done: int) -> Iterator[Callable[[int, float], None]]:
@@ -31,7 +29,7 @@ class ProgressBar:
             TimeRemainingColumn(),
             TextColumn("loss {task.fields[loss]:.4g}"),
         )
-        with Progress(*columns, console=self._console, disable=not self._visible) as progress:
+        with progress_bar(*columns, visible=self._visible, transient=False) as progress:
             task = progress.add_task(
                 f"{number + 1}/{self._epochs}", total=self._total, completed=done, loss=float("nan")
             )
