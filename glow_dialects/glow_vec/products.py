@@ -70,10 +70,12 @@ def dot_kind(
     """
     a, b = storage_type(lhs), storage_type(rhs)
     if a == bf16:
-        return DotKind.DPBF16PS if machine.has_bf16_dot else None
-    if terms == DOT_RULES[DotKind.MADD].terms:
-        return DotKind.MADD
-    return machine.byte_dot(unsigned=a == u8) if b == i8 else None
+        kind = DotKind.DPBF16PS if machine.has_bf16_dot else None
+    elif terms == DOT_RULES[DotKind.MADD].terms:
+        kind = DotKind.MADD
+    else:
+        kind = machine.byte_dot(unsigned=a == u8) if b == i8 else None
+    return kind if kind is not None and DOT_RULES[kind].terms == terms else None
 
 
 @irdl_attr_definition

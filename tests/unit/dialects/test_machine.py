@@ -93,9 +93,12 @@ def test_products_of_neighbours():
     assert dot_kind(x86, U8, i8, 4) == DotKind.VPDPBUSD
     assert dot_kind(x86, i8, i8, 4) is None
     assert dot_kind(arm, i8, i8, 4) == DotKind.SDOT
+    assert dot_kind(x86, U8, i8, 3) is None
     assert dot_kind(x86, i16, i16, 2) == DotKind.MADD
     assert dot_kind(x86, bf16, bf16, 2) is None
-    assert dot_kind(replace(x86, has_bf16_dot=True), bf16, bf16, 2) == DotKind.DPBF16PS
+    with_bf16 = replace(x86, has_bf16_dot=True)
+    assert dot_kind(with_bf16, bf16, bf16, 2) == DotKind.DPBF16PS
+    assert dot_kind(with_bf16, bf16, bf16, 4) is None
 
 
 def test_descriptions_need_no_xdsl():
