@@ -26,11 +26,17 @@ def windows(
     """
     n = len(kernel)
     lead, steps = x.shape[:-n], x.strides[-n:]
-    within = [s * d for s, d in zip(steps, dilations, strict=True)]
-    between = [s * d for s, d in zip(steps, strides, strict=True)]
+    within = _apart(steps, dilations, kernel)
+    between = _apart(steps, strides, counts)
     return np.lib.stride_tricks.as_strided(
         x, (*lead, *kernel, *counts), (*x.strides[:-n], *within, *between), writeable=False
     )
+
+
+def _apart(steps: Sequence[int], factors: Sequence[int], counts: Sequence[int]) -> list[int]:
+    """Returns strides in bytes; those of one element, which may be of any size, are zero."""
+    each = zip(steps, factors, counts, strict=True)
+    return [step * factor if count > 1 else 0 for step, factor, count in each]
 
 
 def pad_spatial(x: np.ndarray, low: Sequence[int], high: Sequence[int], value: float) -> np.ndarray:

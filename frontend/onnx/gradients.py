@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from onnx import ModelProto, NodeProto, helper
+from onnx import ModelProto, NodeProto
 
 from ...errors import ModelError
 from .load import Model
@@ -29,8 +29,7 @@ def names_of(node: NodeProto, attribute: str) -> Sequence[str]:
         if attribute == "zs":
             return ()
         raise ModelError(f"the attribute {attribute!r} is missing")
-    value = helper.get_attribute_value(found)
-    return [n.decode() for n in (value if isinstance(value, list) else [value])]
+    return [name.decode("utf-8", "replace") for name in found.strings or [found.s]]
 
 
 def with_targets(model: Model) -> Model:

@@ -48,7 +48,7 @@ from .problems import (
     some,
 )
 from .scope import Scope, Types
-from .signature import check_signature
+from .signature import check_signature, check_types
 from .stand_ins import inferred_types
 from .weights import WeightReader
 
@@ -56,6 +56,8 @@ Inputs = Sequence[SSAValue | None]
 """Values of a node's inputs; None for those that are absent."""
 
 _GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+_UNFORESEEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError)
+"""A converter that takes for granted what its operator is defined for raises one of these."""
 
 
 class GraphConverter:
@@ -106,7 +108,7 @@ class GraphConverter:
             except (Unsupported, SizeNeeded) as reason:
                 self._note(reason, proto, where, stood_in)
                 results, stood_in = (), True
-            except (VerifyException, ModelError, ValueError) as error:
+            except (VerifyException, ModelError, ArithmeticError, ValueError) as error:
                 if not stood_in:
                     raise ModelError(_located(where, error)) from error
                 results = ()
@@ -192,7 +194,7 @@ class GraphConverter:
         before = build.block.last_op
         is_counted = any(v in build.counted for v in node.inputs if v is not None)
         try:
-            results = _as_sequence(convert(node))
+            results = self._results(node, convert)
         except (Unsupported, VerifyException, ModelError, ArithmeticError, ValueError) as problem:
             if found := empty_results(build, node):
                 return found
@@ -204,6 +206,16 @@ class GraphConverter:
         if is_counted and not all(r in build.counted for r in results if r is not None):
             raise SizeNeeded()
         return results
+
+    def _results(self, node: OnnxNode, convert: Converter) -> Inputs:
+        """Returns the results of a converter. Raises ModelError if inputs have other types."""
+        try:
+            return _as_sequence(convert(node))
+        except _UNFORESEEN:
+            if node.schema is not None:
+                types = [self.weights.strings.onnx_type(v) for v in node.inputs]
+                check_types(node.schema, types)
+            raise
 
     def _control_flow(
         self,

@@ -40,10 +40,10 @@ def with_known_opset(model: Model, symbols: Mapping[str, int]) -> Model:
     if version is None or version >= OLDEST_OPSET:
         return model
     light, heavy = _without_weights(model.proto, symbols)
-    _give_dimensions_to_slopes(light)
     try:
+        _give_dimensions_to_slopes(light)
         converted = version_converter.convert_version(light, OLDEST_OPSET)
-    except Exception as error:  # assertions of C++, of several types
+    except Exception as error:  # errors of inference, and assertions of C++, of several types
         reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
         raise UnsupportedError(
             f"the model uses opset {version}, and onnx's version converter cannot bring it to "
@@ -59,7 +59,7 @@ def _give_dimensions_to_slopes(model: ModelProto) -> None:
     Converts a PRelu from before opset 7, which has a slope for each channel, dimension 1. Later it
     broadcasts from the last dimension, which the version converter does not see to.
     """
-    nodes = [n for n in model.graph.node if n.op_type == "PRelu"]
+    nodes = [n for n in model.graph.node if n.op_type == "PRelu" and len(n.input) == 2]
     if not nodes:
         return
     known = shape_inference.infer_shapes(model).graph

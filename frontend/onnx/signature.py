@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from onnx import AttributeProto, NodeProto
 from onnx.defs import OpSchema
 
@@ -25,6 +27,20 @@ def check_signature(proto: NodeProto, schema: OpSchema) -> None:
             raise ModelError(f"expected attribute {name!r}, found none")
     for name, attribute in given.items():
         _check_attribute(attribute, schema)
+
+
+def check_types(schema: OpSchema, types: Sequence[str | None]) -> None:
+    """
+    Raises ModelError if ONNX does not define the operator for inputs of these types, such as
+    `tensor(float)`. One that is None is left out, or no tensor.
+    """
+    for i, given in enumerate(types):
+        if given is None:
+            continue
+        formal = schema.inputs[min(i, len(schema.inputs) - 1)]
+        if given not in formal.types:
+            known = ", ".join(sorted(formal.types))
+            raise ModelError(f"expected input {formal.name!r} of type {known}; found {given}")
 
 
 def _check_count(found: int, low: int, high: int, what: str) -> None:

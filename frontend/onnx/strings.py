@@ -12,7 +12,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from onnx.defs import OpSchema
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
+
+from .element_types import onnx_code, type_name
 
 
 class Strings:
@@ -34,6 +37,13 @@ class Strings:
     def __contains__(self, value: object) -> bool:
         """Returns whether the elements of a value are numbers of strings."""
         return value in self._values
+
+    def onnx_type(self, value: SSAValue | None) -> str | None:
+        """Returns the type of a tensor as ONNX writes it, `tensor(float)`; None if it is none."""
+        if value is None or not isinstance(value.type, TensorType):
+            return None
+        name = "string" if value in self else type_name(onnx_code(value.type.element_type)).lower()
+        return f"tensor({name})"
 
     def note_results(
         self,

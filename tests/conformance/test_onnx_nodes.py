@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import glow
 import numpy as np
 import pytest
 from glow import onnx_backend
@@ -20,8 +21,9 @@ from glow.frontend.onnx import LoadedModel, load_onnx
 from glow.graph_with_symbols import GraphWithSymbols
 from glow.loading import load_model
 from glow.tests.conformance import suite
+from glow.tests.support.changed_models import changed
 from glow.tests.support.graph_text import without_numbers
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto, numpy_helper, printer
 from onnx.backend.test.case.node import collect_testcases
 from xdsl.utils.exceptions import VerifyException
 
@@ -29,6 +31,9 @@ pytestmark = pytest.mark.slow
 
 ROUNDING = {"float16": 2e-3, "bfloat16": 1.6e-2}
 """Two units in the last place: the reference rounds after each step, the compiler may not."""
+
+CHANGED = 200
+"""The number of models with random changes."""
 
 PASSING = 1800
 """The least number of node tests that pass. Raise it when an operator is added."""
@@ -177,3 +182,21 @@ def test_deviations_are_noticed() -> None:
 
 def test_the_file_of_expected_results_has_all_cases() -> None:
     assert set(suite.read_expected()) == set(suite.cases())
+
+
+def test_random_changes_are_converted_or_refused(
+    cases: Sequence[Any], rng: np.random.Generator
+) -> None:
+    for case in rng.choice(np.array(cases, object), CHANGED):
+        if not isinstance(case.model, ModelProto) or not case.model.graph.node:
+            continue
+        made = changed(case.model, rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                glow.compile(made, backend="interpreter")
+            except GlowError:
+                pass
+            except Exception as error:
+                error.add_note(printer.to_text(made))
+                raise

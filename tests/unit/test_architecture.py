@@ -40,14 +40,15 @@ ALLOWED = {
     "nn": {"glow_dialects", "passes", "semantics"},
     "training": {
         *("frontend", "glow_dialects", "interface", "nn", "passes", "quantization", "runtime"),
-        *("compiler", "loading", "model_forms", "models", "semantics"),
+        *("compiler", "loading", "model_forms", "models", "progress_bar", "semantics"),
     },
     "tools": EVERYTHING
     | {"", "checks", "compiler", "context", "diagnostics", "loading", "model_forms", "models"}
-    | {"parsing", "universe"},
+    | {"parsing", "progress_bar", "universe"},
     "errors": set(),
     "lazy": set(),
     "perfetto": set(),
+    "progress_bar": set(),
     "table": set(),
     "byte_sizes": set(),
     "whole_file": set(),

@@ -42,6 +42,8 @@ def _transformed(node: OnnxNode, axis: int) -> SSAValue:
         length = int(node.known_number(1))
     elif inverse and onesided:
         length = 2 * (length - 1)
+    if length < 1:
+        raise ModelError(f"expected a transform of at least 1 number, found {length}")
     given = min(shape(x)[axis], length // 2 + 1 if inverse and onesided else length)
     matrix = _matrix(length, given, parts, inverse, onesided)
     order = [d for d in range(last) if d != axis]

@@ -52,7 +52,7 @@ def ensemble(node: OnnxNode) -> SSAValue:
     forest, weights = read_arrays(node, numpy_dtype(element(x)))
     aggregate = _named(_AGGREGATES, node.attr("aggregate_function"), "aggregate_function")
     transform = _named(TRANSFORMS, node.attr("post_transform"), "post_transform")
-    scores = _Ensemble(build, x, forest, weights).scores(node.attr("n_targets"), aggregate)
+    scores = _Ensemble(build, x, forest, weights).scores(node.attr("n_targets", 1), aggregate)
     return build.cast(transformed(build, scores, transform), element(node.input(0)))
 
 

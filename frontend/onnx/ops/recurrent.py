@@ -134,7 +134,7 @@ class _Reader:
         given = self.node.attr("activations")
         if given is None:
             return default
-        names = [v.decode() if isinstance(v, bytes) else v for v in given]
+        names = [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in given]
         if len(names) < self.sizes.directions * self.functions:
             raise ModelError(f"expected {self.functions} activations per direction, found {names}")
         alphas, betas = (iter(self.node.attr(f"activation_{n}") or ()) for n in ("alpha", "beta"))

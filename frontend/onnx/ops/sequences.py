@@ -101,8 +101,10 @@ def split(node: OnnxNode) -> SSAValue:
         if each < 1:
             raise ModelError(f"expected parts of at least 1, found {each}")
         sizes = [min(each, total - start) for start in range(0, total, each)]
+    elif given.ndim == 1:
+        sizes = given.tolist()
     else:
-        sizes = [int(size) for size in given]
+        raise ModelError(f"expected a vector of sizes, found {list(given.shape)}")
     if sum(sizes) != total or min(sizes, default=0) < 0:
         raise ModelError(f"expected parts with {total} elements in all, found {sizes}")
     drop = given is None and not node.attr("keepdims")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
+from ....errors import ModelError
 from ....glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, PowOp, SqrtOp, SubOp
 from ....glow_dialects.glow.logic import LessOp, SelectOp
 from ..builder import GraphBuilder, element, known_array, shape, size
@@ -113,7 +114,11 @@ _RULES: dict[str, tuple[Callable[..., Sequence[SSAValue]], int]] = {
 def optimiser(node: OnnxNode) -> list[SSAValue]:
     rule, kinds = _RULES[node.proto.op_type]
     tensors = node.values_from(2)
-    count = len(tensors) // kinds
+    count, left = divmod(len(tensors), kinds)
+    if left:
+        raise ModelError(
+            f"expected {kinds} inputs for each tensor that is trained, found {len(tensors)} in all"
+        )
     steps = [rule(Step(node, tensors[i]), *tensors[i::count]) for i in range(count)]
     return [step[kind] for kind in range(kinds - 1) for step in steps]
 
