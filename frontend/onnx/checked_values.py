@@ -33,13 +33,17 @@ class Indices:
 
     def expect(self, known: np.ndarray) -> None:
         """Raises ModelError if these numbers are not what they may be."""
-        if np.any((known < np.array(self.low)) | (known > np.array(self.high))):
+        outside = (known < np.array(self.low)) | (known > np.array(self.high))
+        if outside.any():
             first, last = (b[0] if len(b) == 1 else list(b) for b in (self.low, self.high))
-            raise ModelError(f"expected indices in {first} to {last}, found {known.tolist()}")
+            raise ModelError(f"expected indices in {first} to {last}, found {known[outside][0]}")
         if self.total is not None and known.sum() != self.total:
             raise ModelError(f"expected lengths with the sum {self.total}, found {known.sum()}")
-        if self.ascending and (np.diff(known) < 0).any():
-            raise ModelError(f"expected offsets that do not decrease, found {known.tolist()}")
+        if self.ascending and (falls := np.flatnonzero(np.diff(known) < 0)).size:
+            before, after = known[falls[0] : falls[0] + 2]
+            raise ModelError(
+                f"expected offsets that do not decrease, found {after} behind {before}"
+            )
 
 
 @dataclass(frozen=True)

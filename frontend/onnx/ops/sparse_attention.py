@@ -76,7 +76,8 @@ def _mask(node: OnnxNode) -> np.ndarray:
     for layout, ends in enumerate(starts):
         for row in range(blocks):
             found = columns[layout, ends[row] : ends[row + 1]]
-            if ((found < 0) | (found >= blocks)).any():
-                raise ModelError(f"expected columns of {blocks} blocks, found {found.tolist()}")
+            wrong = found[(found < 0) | (found >= blocks)]
+            if wrong.size:
+                raise ModelError(f"expected columns of {blocks} blocks, found {wrong[0]}")
             mask[layout, row, found] = 1
     return mask

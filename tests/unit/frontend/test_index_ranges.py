@@ -138,6 +138,16 @@ def test_constant_indices_are_checked_at_once():
         glow.compile(network(nodes, (1,), constants), "interpreter")
 
 
+def test_of_many_constant_indices_the_error_shows_the_first_wrong_one(rng):
+    indices = rng.integers(-3, 3, (7, 103, 1))
+    indices[5, 11], indices[6, 101] = 47, 59
+    nodes = [helper.make_node("Gather", ["x", "c"], ["y"], name="picks")]
+    with pytest.raises(ModelError) as error:
+        glow.compile(network(nodes, (1,), {"c": indices}), "interpreter")
+    assert "expected indices in -4 to 3, found 47" in str(error.value)
+    assert len(str(error.value)) < 200
+
+
 def test_a_program_from_the_cache_checks_indices(tmp_path: Path):
     path = tmp_path / "model.onnx"
     onnx.save(network(picking("Gather", axis=1), (3,)), path)
