@@ -106,10 +106,12 @@ def unfold(node: OnnxNode) -> SSAValue:
 
 @converter("Transpose")
 def transpose(node: OnnxNode) -> SSAValue:
+    """Converts a transpose. PyTorch's exporter `torchscript` counts some axes from the end."""
     x = node.input(0)
-    permutation = node.ints("perm") or list(reversed(range(rank(x))))
+    given = node.ints("perm") or list(reversed(range(rank(x))))
+    permutation = [d + rank(x) if d < 0 else d for d in given]
     if sorted(permutation) != list(range(rank(x))):
-        raise ModelError(f"expected a permutation of the {rank(x)} dimensions, found {permutation}")
+        raise ModelError(f"expected a permutation of the {rank(x)} dimensions, found {given}")
     return node.build.transpose(x, permutation)
 
 

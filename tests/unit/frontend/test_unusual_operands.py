@@ -51,3 +51,17 @@ def test_padding_of_conditions(surrounded_by: bool | None, rng: np.random.Genera
     weights = {"p": ints(1, -1, 0, 2), "v": np.array(surrounded_by, bool)}
     x = rng.random((3, 5)) < 0.5
     check(node("Pad", names, ["y"]), {"x": x}, {name: weights[name] for name in names[1:]})
+
+
+def test_transposes_that_count_from_the_end(rng: np.random.Generator) -> None:
+    """PyTorch's exporter `torchscript` writes them; onnxruntime refuses them."""
+    x = rng.standard_normal((2, 3, 1, 5)).astype(np.float32)
+    nodes = [node("Transpose", ["x"], ["y"], perm=[0, -2, -1, 1])]
+    declared = [value("x", x.shape)]
+    for backend in ("interpreter", "cpu"):
+        (found,) = glow.compile(model(nodes, declared, ["y"]), backend).run(None, {"x": x})
+        np.testing.assert_array_equal(found, x.transpose(0, -2, -1, 1))
+    for wrong in ([0, -2, -1, 2], [0, 1, 2, -5]):
+        nodes = [node("Transpose", ["x"], ["y"], perm=wrong)]
+        with pytest.raises(glow.ModelError, match="expected a permutation of the 4 dimensions"):
+            glow.compile(model(nodes, declared, ["y"]), "interpreter")
