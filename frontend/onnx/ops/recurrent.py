@@ -56,13 +56,7 @@ class _Reader:
         self.x = x
         steps, batch, _ = shape(self.x)
         self.sizes = s = _Sizes(shape(r)[0], operator.gates(), steps, batch, shape(r)[2])
-        rows = s.gates * s.hidden
-        wanted: dict[int, tuple[int, ...]] = {
-            1: (s.directions, rows, shape(x)[2]),
-            2: (s.directions, rows, s.hidden),
-        }
-        wanted[3] = (s.directions, 2 * rows)
-        for index, found in wanted.items():
+        for index, found in self._wanted(shape(x)[2]).items():
             value = node.optional(index)
             if value is not None and shape(value) != found:
                 raise ModelError(
@@ -71,6 +65,20 @@ class _Reader:
                 )
         if 0 in (s.hidden, s.batch):
             raise Unsupported(f"an empty input, {x.type}")
+
+    def _wanted(self, features: int) -> dict[int, tuple[int, ...]]:
+        """Returns the shapes that inputs besides the first one have, if they are given."""
+        s, rows = self.sizes, self.sizes.gates * self.sizes.hidden
+        state = (s.batch, s.directions) if self.batch_first else (s.directions, s.batch)
+        return {
+            1: (s.directions, rows, features),
+            2: (s.directions, rows, s.hidden),
+            3: (s.directions, 2 * rows),
+            4: (s.batch,),
+            5: (*state, s.hidden),
+            6: (*state, s.hidden),
+            7: (s.directions, 3 * s.hidden),
+        }
 
     def _turned(self, x: SSAValue) -> SSAValue:
         return self.build.transpose(x, [1, 0, 2]) if self.batch_first else x

@@ -14,7 +14,7 @@ from glow.tests.support.seeds import numbered
 from glow.tests.unit.frontend.against_onnxruntime import SEEDS, reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import ModelProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from .models import model, node, value
 
@@ -140,3 +140,28 @@ def test_unknown_activations_are_refused() -> None:
     network, _ = made("RNN", 1, "forward", 0, ["Sine"])
     with pytest.raises(GlowError, match=r"activations=\['Sine'\]"):
         import_onnx(network)
+
+
+@pytest.mark.parametrize("batch_first", [0, 1])
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("sequence_lens", (1, 3)),
+        ("initial_h", (1, 7, 3)),
+        ("initial_h", (2, 3, 7)),
+        ("initial_c", (1, 3, 5)),
+        ("initial_c", (3, 7)),
+        ("P", (1, 7, 3)),
+    ],
+)
+def test_inputs_of_other_shapes_are_refused(
+    name: str, wrong: tuple[int, ...], batch_first: int
+) -> None:
+    shapes = {"x": (3, 5, 2) if batch_first else (5, 3, 2), "w": (1, 28, 2), "r": (1, 28, 7)}
+    names = ["B", "sequence_lens", "initial_h", "initial_c", "P"]
+    inputs = [*shapes, *(other if other == name else "" for other in names)]
+    layer = node("LSTM", inputs, ["y"], hidden_size=7, layout=batch_first)
+    kind = TensorProto.INT32 if name == "sequence_lens" else TensorProto.FLOAT
+    declared = [value(k, sizes) for k, sizes in shapes.items()] + [value(name, wrong, kind)]
+    with pytest.raises(GlowError, match=rf"expected input '{name}' of shape .*, found tensor<"):
+        import_onnx(model([layer], declared, ["y"], opset=14))
