@@ -49,7 +49,7 @@ from .problems import (
 )
 from .scope import Scope, Types
 from .signature import check_signature, check_types
-from .stand_ins import inferred_types
+from .stand_ins import check_shapes, inferred_types
 from .weights import WeightReader
 
 Inputs = Sequence[SSAValue | None]
@@ -177,6 +177,10 @@ class GraphConverter:
         body = self.functions.body(proto, schema, inputs)
         if body is None:
             raise MissingOperator(_why_missing(proto, schema, opset))
+        if not body.is_local and not any(
+            v in self.builder.counted for v in inputs if v is not None
+        ):
+            check_shapes(proto, schema, inputs)
         return self._expand(body, proto, inputs, {**opsets, **body.opsets}, where, scope)
 
     def _standard(

@@ -1,4 +1,7 @@
-"""Types of values whose nodes cannot be converted, from ONNX's own shape inference."""
+"""
+ONNX's own shape inference of a node: the types of values whose nodes cannot be converted, and
+whether inputs fit each other.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from onnx.defs import OpSchema
 from xdsl.dialects.builtin import TensorType, TupleType, f32
 from xdsl.ir import SSAValue
 
+from ...errors import ModelError
 from ...semantics.arrays import interface_dtype
 from .builder import element, known_array, shape, size
 from .element_types import ELEMENTS, onnx_code
@@ -36,6 +40,37 @@ def inferred_types(
     Asks only about single nodes all of whose inputs are known: the inference of whole graphs
     crashes (in onnx 1.23) if an operator follows on a value of unknown type.
     """
+    try:
+        return static_types(_inferred(proto, schema, inputs))
+    except Exception:  # it may fail in any way on an odd node, and is only a help
+        return {}
+
+
+def check_shapes(
+    proto: NodeProto, schema: OpSchema | None, inputs: Sequence[SSAValue | None]
+) -> None:
+    """
+    Checks the shapes of a node's inputs by the operator's definition. Raises ModelError.
+
+    The body that defines an operator by others does not state what its inputs have in common: it
+    broadcasts, or takes parts of those that are too large.
+    """
+    try:
+        _inferred(proto, schema, inputs)
+    except Exception as problem:  # another failure is one of the inference, not of the node
+        _, mark, found = str(problem).partition("[ShapeInferenceError]")
+        if mark:
+            types = ", ".join(str(v.type) for v in inputs if v is not None)
+            message = found.strip().rstrip(".")
+            raise ModelError(
+                f"expected inputs whose shapes fit, found {types}: {message}"
+            ) from problem
+
+
+def _inferred(
+    proto: NodeProto, schema: OpSchema | None, inputs: Sequence[SSAValue | None]
+) -> Mapping[str, TypeProto]:
+    """Returns ONNX's types of a node's outputs; none if inputs are unknown. Raises any error."""
     named = dict(zip(proto.input, inputs, strict=False))
     named.pop("", None)
     values = {n: v for n, v in named.items() if v is not None}
@@ -48,11 +83,7 @@ def inferred_types(
         if a is not None
     }
     types = {n: type_proto(v) for n, v in values.items()}
-    try:
-        found = onnx.shape_inference.infer_node_outputs(schema, proto, types, data)
-    except Exception:  # it may fail in any way on an odd node, and is only a help
-        return {}
-    return static_types(found)
+    return onnx.shape_inference.infer_node_outputs(schema, proto, types, data)
 
 
 def declared_types(values: Sequence[ValueInfoProto]) -> Mapping[str, TensorType]:

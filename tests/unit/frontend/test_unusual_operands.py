@@ -1,12 +1,17 @@
-"""Operators on large numbers, integers and conditions that exporters write seldom."""
+"""Operators on large numbers, integers, conditions and shapes that exporters write seldom."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import glow
 import numpy as np
+import onnx
 import pytest
+from glow.errors import ModelError
+from glow.frontend.onnx import import_onnx
 from glow.tests.unit.frontend.against_onnxruntime import check, ints
-from onnx import helper
+from onnx import TensorProto, helper
 
 from .models import model, node, value
 
@@ -65,3 +70,38 @@ def test_transposes_that_count_from_the_end(rng: np.random.Generator) -> None:
         nodes = [node("Transpose", ["x"], ["y"], perm=wrong)]
         with pytest.raises(glow.ModelError, match="expected a permutation of the 4 dimensions"):
             glow.compile(model(nodes, declared, ["y"]), "interpreter")
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "shapes", "wrong"),
+    [
+        ("SoftmaxCrossEntropyLoss", {}, [(3, 5), (3,)], (0, (6, 5))),
+        ("NegativeLogLikelihoodLoss", {}, [(3, 5, 7), (3, 7)], (0, (3, 5, 14))),
+        (
+            "LinearAttention",
+            {"q_num_heads": 3, "kv_num_heads": 3, "update_rule": "linear"},
+            [(2, 5, 21), (2, 5, 21), (2, 5, 21)],
+            (1, (5, 2, 21)),
+        ),
+        ("CausalConvWithState", {}, [(2, 3, 7), (3, 1, 5)], (1, (6, 1, 5))),
+    ],
+)
+def test_shapes_that_do_not_fit_a_definition_by_other_operators(
+    operator: str,
+    attributes: dict[str, Any],
+    shapes: list[tuple[int, ...]],
+    wrong: tuple[int, tuple[int, ...]],
+) -> None:
+    kinds = [TensorProto.INT64 if "Loss" in operator and i else TensorProto.FLOAT for i in range(3)]
+    newest = onnx.defs.onnx_opset_version()
+
+    def imported(shapes: list[tuple[int, ...]]) -> None:
+        inputs = [value(f"x{i}", s, k) for i, (s, k) in enumerate(zip(shapes, kinds, strict=False))]
+        outputs = ["y"] if "Loss" in operator else ["y", "state"]
+        called = node(operator, [i.name for i in inputs], outputs, **attributes)
+        import_onnx(model([called], inputs, ["y"], opset=newest))
+
+    imported(shapes)
+    index, shape = wrong
+    with pytest.raises(ModelError, match=rf"{operator}.*expected inputs whose shapes fit, found"):
+        imported([*shapes[:index], shape, *shapes[index + 1 :]])
