@@ -9,6 +9,7 @@ what is close.
 from __future__ import annotations
 
 import codecs
+import struct
 from bisect import bisect_right
 from pathlib import Path
 
@@ -24,6 +25,12 @@ from .context import make_context
 from .diagnostics import describe_failure, describe_parse_error
 from .errors import TextError
 from .wording import did_you_mean
+
+_UNMADE = (
+    *(ArithmeticError, AssertionError, LookupError, MemoryError, NotImplementedError, ValueError),
+    *(VerifyException, struct.error),
+)
+"""The parser raises one of these if an attribute or a number cannot be made."""
 
 
 class LocatedParseError(ParseError):
@@ -93,9 +100,10 @@ class LocatingParser(Parser):
                 raise
             span = self._forward_uses.get(missing, e.span)
             raise ParseError(span, f"%{missing} is used but not defined") from None
-        except (ValueError, VerifyException) as e:
-            # of an attribute or a number that cannot be made
-            raise ParseError(self._current_token.span, str(e)) from e
+        except _UNMADE as e:
+            message = str(e) or f"the text cannot be read ({type(e).__name__})"
+            message += " is not known" if isinstance(e, KeyError) else ""
+            raise ParseError(self._current_token.span, message) from e
         except RecursionError:
             message = "the text is nested too deeply"
             raise ParseError(self._current_token.span, message) from None

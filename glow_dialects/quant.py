@@ -112,13 +112,12 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
         self._verify_scales()
 
     def _verify_storage(self) -> None:
-        low, high = integer_range(self.storage)
         if self.storage.signedness.data is Signedness.SIGNED:
             raise VerifyException(f"expected a storage type such as i8 or u8, found {self.storage}")
-        if not 1 < self.storage.width.data <= _MAX_STORAGE_BITS:
-            raise VerifyException(f"expected a storage type of 2 to 32 bits, found {self.storage}")
+        _check_width(self.storage)
         if not isinstance(self.expressed, Float16Type | BFloat16Type | Float32Type | Float64Type):
             raise VerifyException(f"expected a float expressed type, found {self.expressed}")
+        low, high = integer_range(self.storage)
         if not low <= self.storage_min.data < self.storage_max.data <= high:
             raise VerifyException(
                 f"expected a storage range within {low}:{high}, "
@@ -202,10 +201,21 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
 
 
 def _parse_storage(parser: AttrParser) -> IntegerType:
+    start = parser.pos
     name = parser.parse_identifier(" for the storage type")
     if (found := of_short_name(name)) is None:
         parser.raise_error(f"expected a storage type such as i8 or u8, found {name}")
+    try:
+        # before its range is computed, which of an integer of very many bits takes forever
+        _check_width(found)
+    except VerifyException as error:
+        parser.raise_error(str(error), start, parser.pos)
     return found
+
+
+def _check_width(storage: IntegerType) -> None:
+    if not 1 < storage.width.data <= _MAX_STORAGE_BITS:
+        raise VerifyException(f"expected a storage type of 2 to 32 bits, found {storage}")
 
 
 def _parse_entry(parser: AttrParser) -> tuple[float, int]:

@@ -71,6 +71,7 @@ class ConstantOp(Node):
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
+        start = parser.pos
         value = parser.parse_attribute()
         attributes = parser.parse_optional_attr_dict()
         if isinstance(value, BlobAttr) or parser.parse_optional_punctuation(":"):
@@ -78,7 +79,8 @@ class ConstantOp(Node):
                 parser.parse_punctuation(":")
             result = parser.parse_type()
         else:
-            assert isinstance(value, DenseIntOrFPElementsAttr)
+            if not isinstance(value, DenseIntOrFPElementsAttr):
+                parser.raise_error(f"expected dense elements, found {value}", start)
             result = value.type
         return cls.create(result_types=[result], properties={"value": value}, attributes=attributes)
 

@@ -108,6 +108,8 @@ def body_of(block: Block) -> Body:
     known: dict[SSAValue, Expr] = dict(zip(block.args, arguments(len(block.args)), strict=True))
     for node in nodes:
         (result,) = node.results
+        if not all(o in known for o in node.operands):
+            raise VerifyException(f"{node.name} in a body uses what is not defined before it there")
         given = [known[o] for o in node.operands]
         if isinstance(node, SplatOp):
             known[result] = _number(Call.get(node.call, "value"), storage_type(result.type))
@@ -118,6 +120,8 @@ def body_of(block: Block) -> Body:
         else:
             assert isinstance(node, DataParallel)
             known[result] = substitute(node.scalar(node.call), given, storage_type(result.type))
+    if not all(o in known for o in last.operands):
+        raise VerifyException("a result of a body is not defined there")
     elements = tuple(storage_type(o.type) for o in last.operands)
     return Body(tuple(known[o] for o in last.operands), elements)
 

@@ -81,3 +81,18 @@
 // CHECK: Expected integer literal in sizes
 %x = "test.op"() : () -> tensor<?xf32, #glow.dims<seq>>
 %r = glow.slice %x starts [0] sizes [seq + ] : (tensor<?xf32, #glow.dims<seq>>) -> tensor<?xf32, #glow.dims<seq>>
+
+// -----
+
+%c = glow.constant 2 : i64
+// CHECK: :20: error: expected dense elements, found 2 : i64
+
+// -----
+
+%c = glow.constant dense<99999999999999999999> : tensor<2xi8>
+// CHECK: Integer value 99999999999999999999 is out of range for type i8
+
+// -----
+
+%c = glow.constant dense<1> : tensor<2xi1000000>
+// CHECK: Format not implemented for i1000000

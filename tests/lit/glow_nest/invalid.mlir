@@ -171,3 +171,25 @@ glow_nest.kernel @negative_granule(%y: memref<8xf32>, %x: memref<8xf32>, %n: mem
   glow_nest.nest parallel(i: 8 of rows from -2 by -1) reads(%x[i]) writes(%y[i])
 }
 // CHECK: expected a factor other than 0 and at least 1 row
+
+// -----
+
+glow_nest.kernel @order(%y: memref<8xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i]) body {
+  ^bb0(%0: f32):
+    %1 = glow.add %2, %0 : (f32, f32) -> f32
+    %2 = glow.mul %0, %0 : (f32, f32) -> f32
+    glow_nest.yield %1 : f32
+  }
+}
+// CHECK: glow.add in a body uses what is not defined before it there
+
+// -----
+
+glow_nest.kernel @nowhere(%y: memref<8xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i]) body {
+  ^bb0(%0: f32):
+    glow_nest.yield %1 : f32
+  }
+}
+// CHECK: a result of a body is not defined there

@@ -27,6 +27,11 @@
 
 // -----
 
+// CHECK: expected a storage type of 2 to 32 bits, found i9223372036854775807
+%q = "test.op"() : () -> tensor<4x!quant.uniform<i9223372036854775807:f32, 0.1>>
+
+// -----
+
 // CHECK: expected a storage type of 2 to 32 bits, found i1
 %q = "test.op"() : () -> tensor<4x!quant.uniform<i1:f32, 0.1>>
 
