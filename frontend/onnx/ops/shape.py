@@ -123,15 +123,17 @@ def concat(node: OnnxNode) -> SSAValue:
 @converter("Split")
 def split(node: OnnxNode) -> list[SSAValue]:
     """Splits into parts of given sizes, or into equal parts; the last of these may be smaller."""
-    x = node.input(0)
+    x, outputs = node.input(0), len(node.proto.output)
     axis = node.axis(rank(x))
     total = shape(x)[axis]
+    if node.attr("num_outputs", outputs) != outputs:
+        raise ModelError(f"expected num_outputs {outputs}, found {node.attr('num_outputs')}")
     sizes = node.ints("split") if node.has("split") else node.known_ints(1)
     if sizes is None:
-        sizes = _equal_parts(total, node.attr("num_outputs") or len(node.proto.output))
-    if sum(sizes) != total or len(sizes) != len(node.proto.output) or any(s < 0 for s in sizes):
+        sizes = _equal_parts(total, outputs)
+    if sum(sizes) != total or len(sizes) != outputs or any(s < 0 for s in sizes):
         raise ModelError(
-            f"expected {counted(len(node.proto.output), 'part')} with {counted(total, 'element')} "
+            f"expected {counted(outputs, 'part')} with {counted(total, 'element')} "
             f"in all, found {sizes}"
         )
     parts = []

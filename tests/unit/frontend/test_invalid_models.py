@@ -64,6 +64,18 @@ def test_sizes_of_a_sequence_are_a_vector() -> None:
         glow.compile(made, backend="interpreter")
 
 
+@pytest.mark.parametrize("count", [0, 2, 1 << 62])
+def test_parts_are_as_many_as_outputs(count: int) -> None:
+    made = model(
+        [node("Split", ["x"], ["a", "b", "c"], num_outputs=count)],
+        [value("x", [2, 8])],
+        ["a", "b", "c"],
+        opset=18,
+    )
+    with pytest.raises(GlowError, match=f"expected num_outputs 3, found {count}"):
+        glow.compile(made, backend="interpreter")
+
+
 def test_inverse_transform_of_one_number() -> None:
     made = model(
         [node("DFT", ["x", "", "a"], ["y"], inverse=1, onesided=1)],
