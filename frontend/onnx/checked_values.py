@@ -33,6 +33,7 @@ class Indices:
 
     def expect(self, known: np.ndarray) -> None:
         """Raises ModelError if these numbers are not what they may be."""
+        known = np.atleast_1d(known)
         outside = (known < np.array(self.low)) | (known > np.array(self.high))
         if outside.any():
             first, last = (b[0] if len(b) == 1 else list(b) for b in (self.low, self.high))

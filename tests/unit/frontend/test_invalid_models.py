@@ -64,6 +64,14 @@ def test_sizes_of_a_sequence_are_a_vector() -> None:
         glow.compile(made, backend="interpreter")
 
 
+def test_one_constant_index_out_of_range() -> None:
+    made = model(
+        [node("Gather", ["x", "i"], ["y"])], [value("x", [2, 3])], ["y"], {"i": np.array(2)}
+    )
+    with pytest.raises(GlowError, match="expected indices in -2 to 1, found 2"):
+        glow.compile(made, backend="interpreter")
+
+
 @pytest.mark.parametrize("count", [0, 2, 1 << 62])
 def test_parts_are_as_many_as_outputs(count: int) -> None:
     made = model(
