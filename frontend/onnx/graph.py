@@ -177,9 +177,7 @@ class GraphConverter:
         body = self.functions.body(proto, schema, inputs)
         if body is None:
             raise MissingOperator(_why_missing(proto, schema, opset))
-        if not body.is_local and not any(
-            v in self.builder.counted for v in inputs if v is not None
-        ):
+        if not body.is_local and not any(v in self.builder.counted for v in inputs):
             check_shapes(proto, schema, inputs)
         return self._expand(body, proto, inputs, {**opsets, **body.opsets}, where, scope)
 
@@ -196,7 +194,7 @@ class GraphConverter:
         """
         build = self.builder
         before = build.block.last_op
-        is_counted = any(v in build.counted for v in node.inputs if v is not None)
+        is_counted = any(v in build.counted for v in node.inputs)
         try:
             results = self._results(node, convert)
         except (Unsupported, VerifyException, ModelError, ArithmeticError, ValueError) as problem:

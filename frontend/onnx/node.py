@@ -202,8 +202,11 @@ class OnnxNode:
         found = self._attributes.get(name) or self._schema_default(name)
         if found is None:
             return default
-        value = helper.get_attribute_value(found)
-        return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        if found.type == onnx.AttributeProto.STRING:
+            return _text(found.s)
+        if found.type == onnx.AttributeProto.STRINGS:
+            return [_text(each) for each in found.strings]
+        return helper.get_attribute_value(found)
 
     def _schema_default(self, name: str) -> onnx.AttributeProto | None:
         if self.schema is None or name not in self.schema.attributes:
@@ -243,6 +246,10 @@ class OnnxNode:
                 outputs = self.schema.outputs if self.schema is not None else ()
                 name = outputs[index].name if index < len(outputs) else index
                 raise Unsupported(f"output {name!r} is used")
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
 
 
 def normal_axis(axis: int, rank: int) -> int:

@@ -1,4 +1,4 @@
-"""Checks a node against ONNX's own definition of its operator, before a converter sees it."""
+"""Checks a node against ONNX's own definition of its operator."""
 
 from __future__ import annotations
 

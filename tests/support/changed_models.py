@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+
+T = TypeVar("T")
 
 _INTEGERS = (-(2**62), -(2**31), -5, -1, 0, 1, 2, 3, 7, 100, 2**31, 2**62)
 _FLOATS = (float("nan"), float("inf"), -1.0, 0.0, 1e38)
@@ -33,8 +36,8 @@ def changed(model: ModelProto, rng: np.random.Generator) -> ModelProto:
     return result
 
 
-def _chosen(rng: np.random.Generator, among):
-    return among[rng.integers(len(among))]
+def _chosen(rng: np.random.Generator, among: Sequence[T]) -> T:
+    return among[int(rng.integers(len(among)))]
 
 
 def _node(model: ModelProto, rng: np.random.Generator) -> NodeProto:

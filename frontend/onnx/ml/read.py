@@ -44,7 +44,7 @@ def read_lists(node: OnnxNode, leaf: str, dtype: np.dtype) -> tuple[Forest, Weig
     """
     names = ("treeids", "nodeids", "featureids", "truenodeids", "falsenodeids")
     trees, numbers, features, if_true, if_false = (_whole(node, f"nodes_{name}") for name in names)
-    modes = np.array([m.decode("utf-8", "replace") for m in node.attr("nodes_modes", [])])
+    modes = np.array(node.attr("nodes_modes", []))
     thresholds = numbers_of(node, "nodes_values", dtype)
     missing = _whole(node, "nodes_missing_value_tracks_true")
     count = len(trees)

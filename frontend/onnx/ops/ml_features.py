@@ -187,9 +187,7 @@ def zip_map(node: OnnxNode) -> SSAValue:
     Returns the scores as a matrix, with a warning: a sequence of maps would only say for each
     number which class it is of.
     """
-    labels = node.ints("classlabels_int64s") or [
-        name.decode("utf-8", "replace") for name in node.attr("classlabels_strings") or []
-    ]
+    labels = node.ints("classlabels_int64s") or node.attr("classlabels_strings", [])
     warnings.warn(
         f"{node.name}: the program gives a matrix instead of a sequence of maps, with a column for "
         f"each of the classes {labels}; export with zipmap=False to have the same elsewhere",

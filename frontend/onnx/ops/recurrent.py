@@ -139,10 +139,9 @@ class _Reader:
 
     def activations(self, d: int, default: str) -> str:
         """Returns the functions of a direction, as the dialect writes them."""
-        given = self.node.attr("activations")
-        if given is None:
+        names = self.node.attr("activations")
+        if names is None:
             return default
-        names = [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in given]
         if len(names) < self.sizes.directions * self.functions:
             raise ModelError(f"expected {self.functions} activations per direction, found {names}")
         alphas, betas = (iter(self.node.attr(f"activation_{n}") or ()) for n in ("alpha", "beta"))
