@@ -81,7 +81,8 @@ def _row_distances(nest: Nest, schedule: Elementwise) -> Mapping[int, int]:
 def _steps_ahead(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:
     """
     Returns how many steps ahead rows are prefetched that an index names in each step, with what is
-    read of them besides vectors. What is on the way takes half of the L1 cache, if rows are long.
+    read of them besides vectors. What is on the way takes an eighth of the L1 cache, but for long
+    rows: more of it would drive out what is read before.
     """
     vector = schedule.vector
     if not schedule.reduced or vector is None or vector in nest.reduced:
@@ -93,9 +94,11 @@ def _steps_ahead(nest: Nest, schedule: Reduce, machine: MachineDescription) -> M
         if a.indirect is not None and a.indirect.access.stride(step)
     }
     rows = {a.buffer: element_bytes(a.element) for a in chosen.values() if a.stride(vector) == 1}
-    row_bytes = schedule.step(vector) * sum(rows.values())
-    ahead = {b: min(TIMINGS.rows_ahead, machine.l1_bytes // 2 // row_bytes) for b in rows}
-    return {n: ahead[a.buffer] for n, a in chosen.items() if ahead.get(a.buffer)}
+    # a row begins and ends somewhere in a line
+    row_bytes = sum(schedule.step(vector) * size + LINE_BYTES for size in rows.values())
+    most = TIMINGS.rows_ahead
+    ahead = max(most // 8, min(most, machine.l1_bytes // 8 // max(1, row_bytes)))
+    return {n: ahead for n, a in chosen.items() if a.buffer in rows}
 
 
 def _of_register_tile(
