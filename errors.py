@@ -125,6 +125,14 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
+def described(error: BaseException) -> str:
+    """Returns the type and the text of an error that code of others raised."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # an error in `str(error)` must not hide the first one
+        return type(error).__name__
+
+
 def at_operation(error: E, operation: object) -> E:
     """Returns an error about an operation, which messages then name as its place."""
     error.operation = operation  # pyright: ignore[reportAttributeAccessIssue]

@@ -23,7 +23,14 @@ _POINTS = 6
 """
 The points of a register tile beyond which wider tiles, which load less for each product, pay off.
 """
-_LEAST = {"vector_registers": 4, "l1_bytes": 1, "l2_bytes": 1, "l3_bytes": 1}
+_RANGES = {
+    "vector_registers": range(4, 1025),
+    "l1_bytes": range(1, 1 << 48),
+    "l2_bytes": range(1, 1 << 48),
+    "l3_bytes": range(1, 1 << 48),
+}
+_MOST_BITS = 1 << 16
+"""Bits of the widest vectors that an instruction set has room for (RISC-V V)."""
 KINDS: Mapping[str, tuple[type[StrEnum], Sequence[StrEnum]]] = {
     "int8_dots": (DotKind, BYTE_DOTS),
     "byte_lookups": (LookupKind, tuple(LookupKind)),
@@ -42,9 +49,9 @@ class MachineDescription:
     """
 
     vector_bits: int = 512
-    """Width of a vector register: a power of two, at least 64."""
+    """Width of a vector register: a power of two from 64 to 65,536."""
     vector_registers: int = 32
-    """The number of vector registers, at least 4."""
+    """The number of vector registers, from 4 to 1,024."""
     has_fma: bool = True
     """Whether a multiplication and an addition are one instruction with one rounding."""
     int8_dots: tuple[DotKind, ...] = ()
@@ -66,12 +73,14 @@ class MachineDescription:
 
     def __post_init__(self) -> None:
         bits = self.vector_bits
-        if bits < 64 or bits & (bits - 1):
-            raise ValueError(f"expected vector-bits to be a power of two from 64, found {bits}")
-        for name, least in _LEAST.items():
-            if (found := getattr(self, name)) < least:
-                shown = name.replace("_", "-")
-                raise ValueError(f"expected {shown} of at least {least}, found {found}")
+        if not 64 <= bits <= _MOST_BITS or bits & (bits - 1):
+            raise ValueError(
+                f"expected vector-bits to be a power of two in 64 to {_MOST_BITS}, found {bits}"
+            )
+        for name, known in _RANGES.items():
+            if (found := getattr(self, name)) not in known:
+                shown, last = name.replace("_", "-"), known.stop - 1
+                raise ValueError(f"expected {shown} in {known.start} to {last}, found {found}")
         for name, (of, known) in KINDS.items():
             found = getattr(self, name)
             for kind in found:

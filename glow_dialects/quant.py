@@ -200,6 +200,11 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
         return parameters
 
 
+def real_type(element: Attribute) -> Attribute:
+    """Returns the element type of what elements mean: reals for quantized ones, or their own."""
+    return element.expressed if isinstance(element, QuantizedType) else element
+
+
 def _parse_storage(parser: AttrParser) -> IntegerType:
     start = parser.pos
     name = parser.parse_identifier(" for the storage type")

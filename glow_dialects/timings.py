@@ -300,7 +300,7 @@ class Timings:
     least_packed_steps: int = 16
     """Steps of a recurrent layer that repay packing its weights into panels."""
     rows_ahead: int = 64
-    """Steps of a reduction in which rows that indices name are prefetched before they are read."""
+    """Steps before which rows that indices name are prefetched, at most; at least an eighth."""
     narrow_panel_vectors: int = 1
     """Vectors of a panel of weights of a few bits."""
     most_words_together: int = 4

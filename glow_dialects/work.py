@@ -20,6 +20,7 @@ from xdsl.ir import Attribute
 from ..table import Table
 from .elements import element_bytes
 from .formula import facts
+from .formula.problem import FormulaError
 from .formula.statement import Statement
 from .glow.base import DataParallel, Node, OnlyMovesData
 from .glow.constant import ConstantOp, SplatOp
@@ -48,7 +49,8 @@ from .glow_cpu.winograd import (
     tile_elements,
     window_of,
 )
-from .operator import Call, element_of, shape_of
+from .operator import Call, element_of, shape_of, with_shape
+from .quant import real_type
 from .scalar import Expr
 
 Count = Callable[[Call], int]
@@ -151,7 +153,24 @@ def work_of(call: Call) -> OperatorWork:
 def _stated(call: Call) -> Statement | None:
     if not issubclass(call.operator, Structured) or call.operator.has_trait(OnlyMovesData):
         return None
-    return call.operator.statement(call)
+    try:
+        return call.operator.statement(call)
+    except FormulaError:
+        real = _between_conversions(call)
+        if real == call:
+            raise
+        # a float operator with its quantized operands and results counts as that of floats
+        return call.operator.statement(real)
+
+
+def _between_conversions(call: Call) -> Call:
+    """Returns a call with the real numbers in place of quantized ones."""
+    operands, results = (tuple(map(_real, side)) for side in (call.operands, call.results))
+    return Call(call.operator, operands, results, call.properties)
+
+
+def _real(t: Attribute) -> Attribute:
+    return with_shape(real_type(element_of(t)), shape_of(t))
 
 
 def _with_results(call: Call) -> Call:

@@ -35,6 +35,13 @@ def operand_names(formula: Formula) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def _unused(equation: Equation) -> list[Name]:
+    """Returns the indices whose ranges an equation states, but which it does not have."""
+    left = [index.value for index in equation.indices if isinstance(index.value, Name)]
+    known = {name.name for name in (*left, *(b.index for b in equation.reduced))}
+    return [b.index for b in equation.bounds if b.index.name not in known]
+
+
 class Indices:
     """The indices of one formula, for operands of certain ranks."""
 
@@ -62,6 +69,8 @@ class Indices:
     def _declare(self) -> None:
         """Declares the indices: the names on a left side or in a reduction."""
         for equation in equations_of(self._formula):
+            for index in _unused(equation):
+                self.fail(f"index {index} is in no reduction, and on no left side", index.at)
             for index in equation.declared:
                 self._add(index)
 

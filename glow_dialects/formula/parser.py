@@ -44,6 +44,7 @@ from .syntax import (
     Number,
     Reduction,
     Unary,
+    parts_of,
 )
 
 KEYWORDS = frozenset({"if", "else", "and", "or", "not", "for", "where", "at", "outside", "inf"})
@@ -54,6 +55,11 @@ _TOKEN = re.compile(
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _DEEPEST = 40
 """Nested brackets and operators; more are a mistake, or an attack."""
+_DEEPEST_VALUE = 160
+"""
+Operators one inside of the other, as each in `a + b + c` is in the next one. Passes go down into
+values with about four calls for each.
+"""
 TOO_DEEP = "expected less deeply nested terms; name parts of them with 'where'"
 
 
@@ -142,12 +148,21 @@ class _Parser:
         self._expect("]")
         self._expect("=")
         value = self._expression()
+        self._expect_shallow(value)
         ranges = [self._range()] if self._accept("for") else []
         while ranges and self._accept(","):
             ranges.append(self._range())
         bounds = tuple(r for r in ranges if isinstance(r, Bound))
         limits = tuple(r for r in ranges if isinstance(r, Limit))
         return Equation(name.text, indices, value, bounds, limits, name.at)
+
+    def _expect_shallow(self, value: Expression) -> None:
+        level, depth = [value], 0
+        while level:
+            depth += 1
+            if depth > _DEEPEST_VALUE:
+                raise FormulaError(TOO_DEEP, self._text, level[0].at)
+            level = [part for e in level for part in parts_of(e)]
 
     def _indices(self) -> tuple[Index, ...]:
         if self._token.text in ("]", "|"):

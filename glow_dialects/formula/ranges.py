@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from math import ceil, floor, inf, isfinite
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute
 
 from ..elements import stored_values
+from ..extents import Extent
 from ..extremes import greatest, least
 from ..scalar import Primitive
 from .statement import (
@@ -35,6 +37,20 @@ def interval(term: Term) -> Interval:
     form = affine(term)
     if form is not None:
         return of_affine(form)
+    found = _of_parts(term)
+    # indices have 64 bits: what leaves them wraps around, to either side
+    wraps = term.type is NumberKind.INTEGER and not all(map(_is_index, found))
+    return stored_values(i64) if wraps else found
+
+
+def _is_index(end: float | Extent) -> bool:
+    """Returns whether a bound is a number of 64 bits. A size that depends on symbols is one."""
+    low, high = stored_values(i64)
+    return isinstance(end, Extent) or low <= end <= high
+
+
+def _of_parts(term: Term) -> Interval:
+    """Returns the bounds that follow from those of a term's parts, in numbers of any size."""
     match term:
         case Constant():
             return (term.value, term.value)

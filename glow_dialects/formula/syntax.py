@@ -219,10 +219,14 @@ class Equation:
         return [e for e in inside(self.value) if isinstance(e, ElementAccess)]
 
     @cached_property
+    def reduced(self) -> list[Bound]:
+        """The bounds of reductions."""
+        return [b for e in inside(self.value) if isinstance(e, Reduction) for b in e.bounds]
+
+    @cached_property
     def all_bounds(self) -> list[Bound]:
         """The bounds of the left side and of reductions."""
-        reductions = [e for e in inside(self.value) if isinstance(e, Reduction)]
-        return [*self.bounds, *(b for r in reductions for b in r.bounds)]
+        return [*self.bounds, *self.reduced]
 
     @cached_property
     def declared(self) -> list[Name]:

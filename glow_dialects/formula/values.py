@@ -164,10 +164,12 @@ class Values(abc.ABC):
         return typing.constant(value, e.at)
 
     def _reduction(self, e: Reduction) -> Term:
-        over = [loop for b in e.bounds for loop in self.indices.loops_of(b.index)]
+        over: list[Loop] = []
         for bound in e.bounds:
-            if any(loop in self.scope for loop in self.indices.loops_of(bound.index)):
+            loops = self.indices.loops_of(bound.index)
+            if any(loop in self.scope or loop in over for loop in loops):
                 self.fail(f"index {bound.index} is already in use here", bound.index.at)
+            over += loops
         saved = set(self.scope)
         self.scope |= set(over)
         body = self.value(e.body)

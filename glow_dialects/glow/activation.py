@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from ..elements import highest, lowest
 from ..operator import Call
 from ..python_values import to_python
-from ..scalar import Expr, Primitive, apply, erf, exp, log, maximum, minimum, select, tanh
+from ..scalar import Expr, erf, exp, log, maximum, minimum, select, tanh
 from .elementwise import FloatBinary, FloatUnary, Unary, X, Y
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -215,7 +215,8 @@ class SoftplusOp(FloatUnary):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        return maximum(X, 0.0) + log(1.0 + exp(-apply(Primitive.ABS, X)))
+        # at 0, the derivative of the maximum is 0, and that of the minimum 1
+        return maximum(X, 0.0) + log(1.0 + exp(minimum(-X, X)))
 
 
 @irdl_op_definition

@@ -358,7 +358,8 @@ class SignOp(Unary):
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        return select(X > 0, 1, select(X < 0, -1, X))
+        # not X, whose derivative at 0 is 1
+        return select(X > 0, 1, select(X < 0, -1, X * 0))
 
 
 @irdl_op_definition

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from xdsl.irdl import irdl_op_definition
 
 from ..operator import Call
-from ..scalar import Expr, equal, exp, log, select, sqrt
+from ..scalar import Expr, equal, exp, log, minimum, select, sqrt
 from .elementwise import FloatUnary, X
 
 _NUMERATOR = (
@@ -40,7 +40,8 @@ def _polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
 
 
 def _abs(x: Expr) -> Expr:
-    return abs(x)
+    """Returns the absolute value. Its derivative at 0 is 1, as that of `_with_sign` is."""
+    return select(x < 0, -x, x)
 
 
 def _with_sign(magnitude: Expr, x: Expr) -> Expr:
@@ -50,7 +51,8 @@ def _with_sign(magnitude: Expr, x: Expr) -> Expr:
 def _arctangent(x: Expr) -> Expr:
     """Returns the arctangent of a number of at least 0, which is reduced to one of at most 0.66."""
     far, near = x > 2.414213562373095, x <= 0.66
-    reduced = select(far, -1.0 / x, select(near, x, (x - 1.0) / (x + 1.0)))
+    # what is not selected has the derivative 0, and must have no infinite factor
+    reduced = select(far, -1.0 / select(far, x, 1.0), select(near, x, (x - 1.0) / (x + 1.0)))
     base = select(far, math.pi / 2, select(near, x * 0.0, math.pi / 4))
     square = reduced * reduced
     ratio = _polynomial(square, _NUMERATOR) / _polynomial(square, _DENOMINATOR)
@@ -66,10 +68,10 @@ def _log1p(x: Expr) -> Expr:
 
 
 def _expm1(x: Expr) -> Expr:
-    """Returns `exp(x) - 1`, in the same way."""
+    """Returns `exp(x) - 1` of a number of at most 30, in the same way."""
     u = exp(x)
     near = equal(u, 1.0)
-    return select(near, x, select(x > 30.0, u, (u - 1.0) * (x / log(u))))
+    return select(near, x, (u - 1.0) * (x / log(select(near, 2.0, u))))
 
 
 @irdl_op_definition
@@ -140,7 +142,7 @@ class SinhOp(FloatUnary):
     def scalar(cls, call: Call) -> Expr:
         x = _abs(X)
         half = exp(0.5 * x)  # its square may be finite where exp(x) is not
-        grown = _expm1(x)
+        grown = _expm1(minimum(30.0, x))
         magnitude = select(x > 30.0, 0.5 * half * half, 0.5 * (grown + grown / (grown + 1.0)))
         return _with_sign(magnitude, X)
 
@@ -160,8 +162,9 @@ class AsinhOp(FloatUnary):
     @classmethod
     def scalar(cls, call: Call) -> Expr:
         x = _abs(X)
-        small = _log1p(x + x * x / (1.0 + sqrt(x * x + 1.0)))
-        return _with_sign(select(x > _LARGE, log(x) + math.log(2.0), small), X)
+        near, far = minimum(_LARGE, x), select(x > _LARGE, x, 1.0)
+        small = _log1p(near + near * near / (1.0 + sqrt(near * near + 1.0)))
+        return _with_sign(select(x > _LARGE, log(far) + math.log(2.0), small), X)
 
 
 @irdl_op_definition

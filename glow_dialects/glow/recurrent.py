@@ -49,7 +49,7 @@ def _sigmoid(x: Expr) -> Expr:
 
 def _softplus(x: Expr) -> Expr:
     # large powers would overflow
-    return maximum(x, 0.0) + log(exp(-abs(x)) + 1.0)
+    return maximum(x, 0.0) + log(exp(minimum(-x, x)) + 1.0)
 
 
 _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Function]]] = {

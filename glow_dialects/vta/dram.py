@@ -38,6 +38,7 @@ from xdsl.utils.str_enum import StrEnum
 from ...wording import counted
 from ..blob import BlobAttr
 from ..elements import element_bytes, type_bytes
+from ..value_names import value_name
 from .attributes import DRAM, config_of, number, numbers
 from .config import VtaMemory
 from .fields import micro_op_layout
@@ -136,7 +137,7 @@ class RegionOp(IRDLOperation):
         if tiles is not None:
             properties["tiles"] = numbers(*tiles)
         op = RegionOp.create(properties=properties, result_types=[DRAM])
-        op.result.name_hint = name
+        op.result.name_hint = value_name(name)
         return op
 
     @property
@@ -263,7 +264,7 @@ class MicroOpsOp(IRDLOperation):
             },
             result_types=[DRAM],
         )
-        op.result.name_hint = name
+        op.result.name_hint = value_name(name)
         return op
 
     def micro_ops(self) -> Iterator[tuple[int, int, int]]:

@@ -25,7 +25,7 @@ from ...glow_dialects.glow.pooling import MaxPoolOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.glow.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from ...glow_dialects.integers import u8
-from ...glow_dialects.operator import shape_of, with_shape
+from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...glow_dialects.python_values import Python, to_python
 from ...glow_dialects.quant import QuantizedType
 from ..levels import GRAPH
@@ -72,11 +72,11 @@ class Unsigned:
         """Makes the counterpart of a node's result, or lets it use that of its operand."""
         q = signed_type(node.results[0])
         if isinstance(node, DequantizeOp) and (source := signed_type(node.input)) is not None:
-            node.operands[0] = self.of(node.input, source, node)
+            if not _is_only_converted(node, unsigned(source)):
+                node.operands[0] = self.of(node.input, source, node)
         elif isinstance(node, QuantizeOp) and q is not None:
-            build = Build()
-            self.values[node.result] = quantize(build, node.input, unsigned(q))
-            put_before(node, build)
+            u = unsigned(q)
+            self.values[node.result] = _stored_as(node.input, u) or _quantized_before(node, u)
         elif isinstance(node, _MOVING) and q is not None:
             self._move(node, q)
 
@@ -103,6 +103,30 @@ class Unsigned:
                 old.replace_all_uses_with(quantize(build, dequantize(build, new), q))
                 put_before(node, build)
             erase_if_dead([old])
+
+
+def _stored_as(value: SSAValue, q: QuantizedType) -> SSAValue | None:
+    """Returns the value of type `q` that real numbers are those of, if there is one."""
+    made_by = value.owner
+    if isinstance(made_by, DequantizeOp) and element_of(made_by.input.type) == q:
+        return made_by.input
+    return None
+
+
+def _quantized_before(node: QuantizeOp, q: QuantizedType) -> SSAValue:
+    """Returns what `node` quantizes as a value of type `q`."""
+    build = Build()
+    result = quantize(build, node.input, q)
+    put_before(node, build)
+    return result
+
+
+def _is_only_converted(node: DequantizeOp, to: QuantizedType) -> bool:
+    """Returns whether all that a dequantized value is for is its counterpart, as `of` makes it."""
+    users = [use.operation for use in node.result.uses]
+    return bool(users) and all(
+        isinstance(user, QuantizeOp) and element_of(user.result.type) == to for user in users
+    )
 
 
 def put_before(node: Node, build: Build) -> None:

@@ -275,7 +275,9 @@ def erase_if_dead(values: Sequence[SSAValue]) -> None:
     pending = list(values)
     while pending:
         owner = pending.pop().owner
-        if isinstance(owner, Node) and owner.parent is not None and not owner.results[0].first_use:
+        if not isinstance(owner, Node) or owner.parent is None:
+            continue
+        if not any(result.first_use for result in owner.results):
             pending += owner.operands
             owner.detach()
             owner.erase()

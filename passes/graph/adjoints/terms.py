@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import IntegerType, i1
+from xdsl.dialects.builtin import IntegerType, f64, i1, i64
 from xdsl.ir import Attribute
 
 from ....glow_dialects.formula import syntax, typing
@@ -22,6 +22,7 @@ from ....glow_dialects.formula.statement import (
     Reduce,
     Stage,
     Term,
+    walk,
     with_parts,
 )
 from ....glow_dialects.formula.syntax import (
@@ -53,6 +54,7 @@ _SIGNS: Mapping[Primitive | IndexOp, str] = {
     IndexOp.FLOOR_DIV: "//",
     IndexOp.MODULO: "%",
 }
+_ROUNDINGS = frozenset(typing.ROUNDINGS.values())
 _FUNCTIONS = {Primitive.MAXIMUM: "max", Primitive.MINIMUM: "min", Primitive.ROUND_EVEN: "round"}
 _REDUCTIONS = {
     Primitive.ADD: "sum",
@@ -158,24 +160,49 @@ class Text:
                 indices = tuple(Index(self._index(i)) for i in term.indices)
                 return ElementAccess(self._name(term.source), indices, beyond)
             case Convert():
-                inner = self._term(term.operand)
-                if term.type is NumberKind.INTEGER and not self._in_index and _is_narrow(term):
-                    return Call("i64", (inner,))
-                return (
-                    inner if isinstance(term.type, NumberKind) else Call(str(term.type), (inner,))
-                )
+                inner, element = self._term(term.operand), self._stored_type(term)
+                return inner if element is None else Call(str(element), (inner,))
             case Reduce():
                 bounds = tuple(map(self._bound, term.over))
                 body = self._term(term.body)
                 return Reduction(_REDUCTIONS[term.combine], bounds, body) if bounds else body
             case Apply():
-                return _applied(term, tuple(map(self._term, term.arguments)))
+                args = tuple(map(self._term, term.arguments))
+                if self._in_index or term.type is not NumberKind.INTEGER or not _has_reads(term):
+                    return _applied(term, args)
+                if isinstance(term.kind, IndexOp):
+                    return _quotient_or_rest(term.kind, *args)
+                found = _applied(term, args)
+                return Call("i64", (found,)) if term.kind in _ROUNDINGS else found
+
+    def _stored_type(self, term: Convert) -> Attribute | None:
+        """
+        Returns the element type to which the text converts; None where no conversion is needed.
+        Whole numbers of any size are i64 outside of indices, and reals f64, if they depend on what
+        is read.
+        """
+        if isinstance(term.type, Attribute):
+            return term.type
+        if self._in_index or not _has_reads(term):
+            return None
+        if term.type is NumberKind.REAL:
+            return f64
+        return i64 if term.operand.type != i64 else None
 
 
-def _is_narrow(term: Convert) -> bool:
-    """Returns whether sums of what is converted may not fit into its type."""
-    source = term.operand.type
-    return isinstance(source, IntegerType) and source.width.data < 32
+def _has_reads(term: Term) -> bool:
+    return any(isinstance(t, Read) for t in walk(term))
+
+
+def _quotient_or_rest(kind: IndexOp, value: Expression, divisor: Expression) -> Expression:
+    """Returns a quotient of i64, rounded down, or the rest. `/` rounds towards zero."""
+    assert isinstance(divisor, syntax.Number)
+    below = Binary("-", value, syntax.Number(divisor.value - 1))
+    is_negative = Binary("<", value, syntax.Number(0))
+    quotient = Binary("/", Choice(below, is_negative, value), divisor)
+    if kind is IndexOp.FLOOR_DIV:
+        return quotient
+    return Binary("-", value, Binary("*", quotient, divisor))
 
 
 def _constant(term: Constant) -> Expression:

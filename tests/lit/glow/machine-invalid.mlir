@@ -8,7 +8,7 @@ builtin.module attributes {glow.machine = #glow.machine<vector_width = 256>} {}
 
 builtin.module attributes {glow.machine = #glow.machine<vector_bits = 100>} {}
 
-// CHECK: expected vector-bits to be a power of two from 64, found 100
+// CHECK: expected vector-bits to be a power of two in 64 to 65536, found 100
 
 // -----
 

@@ -1,4 +1,5 @@
 // RUN: glow-opt %s --activations-to-u8 --split-input-file | filecheck %s
+// RUN: glow-opt %s --activations-to-u8 --activations-to-u8 --split-input-file | filecheck %s
 
 // What is quantized here becomes u8, and what only moves it; the result of the function stays i8.
 func.func @changes(%x: tensor<1x2xf32>) -> (tensor<1x3x!quant.uniform<i8:f32, 0.5:-3>>, tensor<1x3xf32>) {

@@ -45,7 +45,7 @@ builtin.module attributes {glow.machine = #glow.machine<vector_bits = 256, vecto
 
 // Threads divide the rows of the result.
 
-// TWO: writes(%y[16 * i + j]) schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [t], prefetch_steps = {0: 64}, tile = {j: 2}> split<0 to 0
+// TWO: writes(%y[16 * i + j]) schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [t], prefetch_steps = {0: 32}, tile = {j: 2}> split<0 to 0
 
 // -----
 

@@ -95,6 +95,28 @@ def test_deep_nesting_is_an_error():
             parse(f"y[i] = {text}")
 
 
+def test_long_sums_are_formulas_or_an_error():
+    statement = bind(f"y[i] = {' + '.join(['x[i]'] * 150)}", {"x": with_shape(f32, (3,))}, {})
+    x = np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(evaluate_statement(statement, [x]), 150 * x)
+    with pytest.raises(FormulaError, match="name parts of them with 'where'"):
+        parse(f"y[i] = {' + '.join(['x[i]'] * 300)}")
+
+
+def test_an_index_is_reduced_once():
+    with pytest.raises(FormulaError, match="index k is already in use here") as problem:
+        bind("y[i] = sum(k, k) x[i, k]", {"x": with_shape(f32, (3, 5))}, {})
+    assert str(problem.value).splitlines()[-1].index("^") - 2 == len("y[i] = sum(k, ")
+
+
+def test_ranges_are_of_indices_of_the_equation():
+    with pytest.raises(
+        FormulaError, match="index q is in no reduction, and on no left side"
+    ) as problem:
+        bind("y[i] = x[i, 0] for i < 3, q < 4", {"x": with_shape(f32, (3, 5))}, {})
+    assert str(problem.value).splitlines()[-1].index("^") - 2 == len("y[i] = x[i, 0] for i < 3, ")
+
+
 @pytest.mark.parametrize("number", ["2 ** 10 ** 9", "2 ** 64", "(-1.5) ** 0.5", "1 / 0"])
 def test_constants_that_are_no_numbers(number: str):
     with pytest.raises(FormulaError):

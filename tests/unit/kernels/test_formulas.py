@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import glow
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.generic import GenericOp
 from glow.glow_dialects.glow.matrix import FullyConnectedOp
+from glow.glow_dialects.integers import u64
+from glow.glow_dialects.operator import with_shape
 from glow.tests.support.operator_kernels import check
 from numpy.random import Generator
+from xdsl.dialects.builtin import f32
 
 F32, F16, F64, I8, I32, I64 = np.float32, np.float16, np.float64, np.int8, np.int32, np.int64
 Shapes = list[tuple[int, ...] | tuple[tuple[int, ...], Any]]
@@ -94,3 +98,24 @@ def test_sums_of_products_of_bytes_are_exact(terms: int):
     weights = np.full((5, terms), -128, np.int8)
     x[1, ::7], weights[2, ::3] = 254, 127
     check(FullyConnectedOp, x, weights, np.arange(5, dtype=np.int32), tolerance=0)
+
+
+@pytest.mark.parametrize("index", ["n", "n + i", "n // 2", "n * n", "n * n // 4"])
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64, np.int64])
+def test_indices_that_wrap_around(index: str, dtype: type, rng: Generator):
+    """Indices are signed numbers of 64 bits; the large ones here are outside on either side."""
+    x, most = rng.uniform(0, 1, 11).astype(F32), int(np.iinfo(dtype).max)
+    n = np.array([5, most - 9, most // 2 + 5, 3, 0, most // 16, 2], dtype)
+    places = eval(index, {"n": n.astype(I64), "i": np.arange(7)})
+    inside = (places >= 0) & (places < 11)
+    wanted = np.where(inside, x[np.where(inside, places, 0)], F32(-1))
+    formula = f"y[i] = x[{index.replace('n', 'n[i]')} | outside: -1]"
+    np.testing.assert_array_equal(glow.define("read", formula)(x, n), wanted)
+    check(GenericOp, x, n, formula=formula, tolerance=0)
+
+
+def test_an_index_that_wraps_around_has_no_least_value():
+    for index in ("min(n[i], 10)", "min(n[i] + 1, 10)", "abs(min(n[i], 10))", "min(n[i] // 2, 10)"):
+        read = glow.define("read", f"y[i] = x[{index}]")
+        with pytest.raises(glow.GlowError, match="may be any number; clamp it"):
+            read.result_type(with_shape(f32, (11,)), with_shape(u64, (7,)))

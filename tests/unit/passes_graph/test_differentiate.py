@@ -47,6 +47,16 @@ CASES = {
         : (tensor<11xf64>, tensor<3xf64>) -> tensor<4xf64>""",
     "bag": """%r = glow.generic %x, %n formula "y[b, d] = sum(t) x[clamp(n[b, t], 0, 4), d]"
         : (tensor<5x3xf64>, tensor<2x4xi64>) -> tensor<2x3xf64>""",
+    **{
+        f"indices_{place}": f"""%r = glow.generic %x, %n, %m formula "y[i] = x[{index}]"
+            : (tensor<5x3xf64>, tensor<7xi{bits}>, tensor<7xui32>) -> tensor<7xf64>"""
+        for bits in (8, 32, 64)
+        for place, index in {
+            f"of_two_types_i{bits}": "clamp(n[i], 0, 4), clamp(m[i] + i, 0, 2)",
+            f"rounded_down_i{bits}": "clamp((n[i] - 3) // 2 + 3, 0, 4), (m[i] - n[i]) % 3",
+            f"rounded_i{bits}": "clamp(ceil((n[i] + i) / 4), 0, 4), clamp(round(m[i] / 3), 0, 2)",
+        }.items()
+    },
     "extremes": """%r = glow.generic %x, %w
         formula "y[i] = max(j) (x[i, j] * w[j]) - min(j) x[j, i] ** 2 * prod(k) (x[k, i] + w[k])"
         : (tensor<5x5xf64>, tensor<5xf64>) -> tensor<5xf64>""",
