@@ -153,10 +153,11 @@ def entropy(h: Histogram, target: Target) -> Range:
     added to its outermost bins; the candidate is the same without that, its bins put together to as
     many levels as can be stored, each level spread evenly over its bins that are not empty. A range
     that will be symmetric is judged by absolute numbers, on half of the levels. CANDIDATES
-    thresholds are tried, those with at least one bin for each level, and each lowered to where
-    there are numbers next to it; among equals the largest wins. Zero is represented exactly, so the
-    spike of zeros that `relu` makes is taken out first, as NVIDIA's pytorch-quantization does: it
-    would be spread over a level, and thereby rule out all but the smallest thresholds.
+    thresholds are tried, those with at least one bin for each level and more than half of the
+    numbers (a single bin, with all others added to it, would lose nothing), and each lowered to
+    where there are numbers next to it; among equals the largest wins. Zero is represented exactly,
+    so the spike of zeros that `relu` makes is taken out first, as NVIDIA's pytorch-quantization
+    does: it would be spread over a level, and thereby rule out all but the smallest thresholds.
 
     Storage of 16 bits and more has so many levels that there is no loss to weigh: then everything
     is kept, as by `min-max`. Raises QuantizationError if there are no more bins than levels
@@ -180,7 +181,7 @@ def entropy(h: Histogram, target: Target) -> Range:
     for k in range(CANDIDATES, 0, -1):
         width = int(widths[-(-reach * k // CANDIDATES)])
         first, last = max(zero - width, 0), min(zero + width, len(counts))
-        if last - first < levels:
+        if last - first < levels or 2 * counts[first:last].sum() <= counts.sum():
             break
         loss = divergence(counts, first, last, levels)
         if loss < least:

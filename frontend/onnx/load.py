@@ -73,6 +73,9 @@ def _parse_file(path: Path) -> onnx.ModelProto:
     try:
         if path.is_dir():
             raise ModelError(f"{path}: is a directory, expected an ONNX file")
+        if path.exists() and not path.is_file():
+            # a pipe gives its content once, and would be waited for the next time
+            raise ModelError(f"{path}: is a pipe or a device, expected an ONNX file")
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size == 0:
                 raise ModelError(f"{path}: is empty, expected an ONNX file")

@@ -151,9 +151,12 @@ def quantized_type(
     if scales.size == 1 == points.size:
         return QuantizedType(storage, expressed, float(scales[0]), int(points[0]))
     axis = normal_axis(by.axis, len(sizes))
-    count = max(scales.size, points.size)
-    if count != sizes[axis]:
-        raise ModelError(f"expected {sizes[axis]} scales and zero points, found {count}")
+    count = sizes[axis]
+    if not {scales.size, points.size} <= {1, count}:
+        raise ModelError(
+            f"expected {count} scales and zero points, one for each index of dimension {axis} of "
+            f"{'x'.join(map(str, sizes))}, found {scales.size} and {points.size}"
+        )
     return QuantizedType(
         storage,
         expressed,

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from onnx import TensorProto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from ...glow_dialects.value_names import value_name
 from .builder import GraphBuilder
 from .weights import WeightReader
 
 Types = Mapping[str, TensorType]
-
-_LONGEST_NAME = 100
-"""Characters of an ONNX name that its SSA name shows."""
-
-
-def sanitize(name: str) -> str:
-    """
-    Returns an SSA name made from an ONNX name, which may be any text.
-
-    The printer tells equal names apart by `_1`, `_2` and so on, so no name ends like that.
-    """
-    clean = re.sub(r"[^A-Za-z0-9_$.-]", "_", name[:_LONGEST_NAME])
-    plain = re.sub(r"(_\d+)+$", "", clean)
-    if re.match(r"[A-Za-z_$.-]", plain):
-        return plain
-    return re.sub(r"(_\d+)+$", "", f"v{clean.lstrip('_')}")
 
 
 class Scope:
@@ -74,4 +58,4 @@ class Scope:
     def define(self, name: str, value: SSAValue | None) -> None:
         self.values[name] = value
         if value is not None and value.name_hint is None:
-            value.name_hint = sanitize(name)
+            value.name_hint = value_name(name)

@@ -43,9 +43,10 @@ def selu(node: OnnxNode) -> SSAValue:
 def celu(node: OnnxNode) -> SSAValue:
     """Returns `max(0, x) + min(0, alpha * (exp(x / alpha) - 1))` (Barron 2017)."""
     build, x, alpha = node.build, node.input(0), node.attr("alpha")
-    below = build.op(ExpOp, build.with_number(DivOp, x, alpha))
-    scaled = build.with_number(MulOp, build.with_number(AddOp, below, -1), alpha)
-    negative = build.op(g.ClipOp, scaled, max=0.0)
+    # so the derivative at 0 is 1: the minimum has that of its second operand, and `relu` 0
+    least = build.op(MinimumOp, build.splat_like(0, x), x)
+    below = build.op(ExpOp, build.with_number(DivOp, least, alpha))
+    negative = build.with_number(MulOp, build.with_number(AddOp, below, -1), alpha)
     return build.op(AddOp, build.op(g.ReluOp, x), negative)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from math import prod
 
@@ -10,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.arithmetic import AddOp
+from ....glow_dialects.glow.convolution import window_extent
 from ..builder import GraphBuilder, element, rank, shape
 from ..node import OnnxNode, converter
 from .convolution import convolution_window
@@ -23,10 +25,12 @@ def deform_conv(node: OnnxNode) -> SSAValue:
     build, x, w = node.build, node.input(0), node.input(1)
     window = convolution_window(node, x, w)
     n, group, offsets = rank(x) - 2, window["group"], node.attr("offset_group", 1)
-    batch, channels, kernel, out = shape(x)[0], shape(x)[1], shape(w)[2:], shape(node.input(2))[2:]
-    wanted = (batch, offsets * prod(kernel) * n, *out)
-    if len(out) != n or shape(node.input(2)) != wanted:
-        raise ModelError(f"expected offsets of shape {wanted}, found {node.input(2).type}")
+    batch, channels, kernel = shape(x)[0], shape(x)[1], shape(w)[2:]
+    out = _places(window, shape(x)[2:], kernel)
+    moves, mask = offsets * prod(kernel), node.optional(4)
+    _expect_shape("offsets", node.input(2), (batch, moves * n, *out))
+    if mask is not None:
+        _expect_shape("a mask", mask, (batch, moves, *out))
     if channels % offsets or channels != shape(w)[1] * group or shape(w)[0] % group:
         raise ModelError(f"expected channels in {group} and {offsets} groups, found {x.type}")
     wide, images = wide_float(element(x)), batch * offsets
@@ -43,6 +47,20 @@ def deform_conv(node: OnnxNode) -> SSAValue:
         return result
     channel = build.reshape(bias, [1, shape(w)[0], *[1] * n])
     return build.elementwise(AddOp, result, channel)
+
+
+def _places(window: dict, sizes: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
+    """Returns how many windows there are along each spatial dimension."""
+    n, pads = len(kernel), window["pads"]
+    facts = zip(
+        sizes, pads[:n], pads[n:], kernel, window["strides"], window["dilations"], strict=True
+    )
+    return tuple(itertools.starmap(window_extent, facts))
+
+
+def _expect_shape(what: str, found: SSAValue, wanted: tuple[int, ...]) -> None:
+    if shape(found) != wanted:
+        raise ModelError(f"expected {what} of shape {wanted}, found {found.type}")
 
 
 def _taps(

@@ -37,6 +37,8 @@ def _transformed(node: OnnxNode, axis: int) -> SSAValue:
     if axis == last or parts not in (1, 2):
         raise ModelError(f"expected real or complex rows along axis {axis}, found {x.type}")
     inverse, onesided = bool(node.attr("inverse")), bool(node.attr("onesided"))
+    if onesided and parts == 2 and not inverse:
+        raise ModelError(f"expected real numbers for a one-sided transform, found {x.type}")
     length = shape(x)[axis]
     if node.optional(1) is not None:
         length = int(node.known_number(1))

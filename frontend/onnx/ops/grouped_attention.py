@@ -32,6 +32,10 @@ def rotary_embedding(node: OnnxNode) -> SSAValue:
     """Converts the rotation of pairs of elements by angles that depend on positions."""
     build, places, tables = node.build, node.input(1), (node.input(2), node.input(3))
     apart = _rows_of_heads(node)
+    if shape(tables[0]) != shape(tables[1]):
+        raise ModelError(
+            f"expected caches of one shape, found {', '.join(str(t.type) for t in tables)}"
+        )
     if shape(places) == (1,):
         images, rows = shape(apart)[:2]
         steps = build.constant(np.arange(rows, dtype=np.int64))

@@ -106,6 +106,8 @@ def tensor_scatter(node: OnnxNode) -> SSAValue:
     first = build.splat(0, i64, [batch])
     if node.optional(2) is not None:
         first = whole_indices(node, 2)
+        if shape(first) != (batch,):
+            raise ModelError(f"expected an index for each of {batch} images, found {first.type}")
         last = length - 1 if node.attr("mode") == "circular" else length - target[-1]
         expect_range(node, 2, [0], [last])
     start = build.broadcast(build.reshape(first, [batch] + [1] * axis), target)

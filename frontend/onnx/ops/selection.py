@@ -60,6 +60,8 @@ def one_hot(node: OnnxNode) -> SSAValue:
     """Returns `on` where the number of a place is the index, `off` elsewhere."""
     build, values = node.build, node.input(2)
     depth = int(node.known_number(1))
+    if shape(values) != (2,):
+        raise ModelError(f"expected two values, off and on, found {values.type}")
     indices = build.cast(node.input(0), i64)
     axis = normal_axis(node.attr("axis"), rank(indices) + 1)
     target = [*shape(indices)[:axis], depth, *shape(indices)[axis:]]

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 from glow.errors import GlowError
-from onnx import TensorProto
+from onnx import NodeProto, TensorProto
 
 from .models import model, node, value
 
@@ -129,3 +129,52 @@ def test_old_slopes_that_are_wrong(operands: list[str], code: int, message: str)
     )
     with pytest.raises(GlowError, match=message):
         glow.compile(made, backend="interpreter")
+
+
+_SHAPES: dict[str, tuple[NodeProto, dict[str, list[int]], str]] = {
+    "offsets": (
+        node("DeformConv", ["x", "w", "o"], ["y"], kernel_shape=[2, 2]),
+        {"x": [1, 1, 4, 5], "w": [1, 1, 2, 2], "o": [1, 8, 3, 3]},
+        r"expected offsets of shape \(1, 8, 3, 4\), found",
+    ),
+    "mask": (
+        node("DeformConv", ["x", "w", "o", "", "m"], ["y"], kernel_shape=[2, 2]),
+        {"x": [1, 1, 4, 5], "w": [1, 1, 2, 2], "o": [1, 8, 3, 4], "m": [1, 8, 3, 4]},
+        r"expected a mask of shape \(1, 4, 3, 4\), found",
+    ),
+    "values": (
+        node("OneHot", ["i", "depth", "v"], ["y"]),
+        {"i": [3], "v": [4]},
+        "expected two values, off and on, found",
+    ),
+    "places": (
+        node("TensorScatter", ["x", "u", "p"], ["y"], axis=1),
+        {"x": [2, 5, 3], "u": [2, 1, 3], "p": [2, 1]},
+        "expected an index for each of 2 images, found",
+    ),
+    "one-sided": (
+        node("DFT", ["x", "", "axis"], ["y"], onesided=1),
+        {"x": [2, 6, 2]},
+        "expected real numbers for a one-sided transform, found",
+    ),
+    "angles": (
+        node("RotaryEmbedding", ["x", "p", "c", "s"], ["y"], domain="com.microsoft"),
+        {"x": [1, 2, 3, 8], "p": [1, 3], "c": [9, 4], "s": [7, 4]},
+        "expected caches of one shape, found",
+    ),
+}
+"""Nodes, the shapes of their inputs that are not constant, and the error."""
+
+
+@pytest.mark.parametrize("case", _SHAPES)
+def test_inputs_of_other_shapes_than_an_operator_has(case: str) -> None:
+    made, shapes, message = _SHAPES[case]
+    codes = {"i": TensorProto.INT64, "p": TensorProto.INT64}
+    inputs = [value(n, s, codes.get(n, TensorProto.FLOAT)) for n, s in shapes.items()]
+    constants = {"depth": np.array(3), "axis": np.array(1)}
+    given = {name: array for name, array in constants.items() if name in made.input}
+    opsets = [onnx.helper.make_opsetid("", 24), onnx.helper.make_opsetid("com.microsoft", 1)]
+    with pytest.raises(GlowError, match=message):
+        glow.compile(
+            model([made], inputs, ["y"], given, opset_imports=opsets), backend="interpreter"
+        )

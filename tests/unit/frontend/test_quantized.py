@@ -280,8 +280,13 @@ def test_a_shape_that_is_computed_with_quantized_numbers(rng: np.random.Generato
 def test_what_is_refused(rng: np.random.Generator) -> None:
     x = {"x": rng.standard_normal((2, 3)).astype(np.float32)}
     nodes = [node("QuantizeLinear", ["x", "s"], ["y"], axis=1)]
-    with pytest.raises(ModelError, match=r"expected 3 scales and zero points, found 2"):
+    wanted = r"expected 3 scales and zero points, one for each index of dimension 1 of 2x3, found "
+    with pytest.raises(ModelError, match=wanted + "2 and 1"):
         import_onnx(built(nodes, x, {"y": np.uint8}, {"s": scales(rng, 2)}))
+    nodes = [node("QuantizeLinear", ["x", "s", "z"], ["y"], axis=1)]
+    points = {"s": scales(rng, 3), "z": np.array([1, 2], np.uint8)}
+    with pytest.raises(ModelError, match=wanted + "3 and 2"):
+        import_onnx(built(nodes, x, {"y": np.uint8}, points))
     nodes = [node("QuantizeLinear", ["x", "s"], ["y"], output_dtype=TensorProto.FLOAT16)]
     with pytest.raises(UnsupportedError, match="quantization to f16"):
         import_onnx(built(nodes, x, {"y": np.uint8}, {"s": scales(rng)}))

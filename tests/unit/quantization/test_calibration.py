@@ -131,6 +131,18 @@ def test_entropy_does_not_mind_zeros(rng: np.random.Generator, schema: str, leak
     assert calibrated_range(only, "entropy", schema).high > 0.9
 
 
+@pytest.mark.parametrize("schema", sorted(SCHEMAS))
+def test_entropy_keeps_most_of_few_numbers(rng: np.random.Generator, schema: str) -> None:
+    """Some draw has a single number next to 0, so that one bin below its threshold is occupied."""
+    for draw in range(60):
+        x = rng.standard_normal(7 + draw)
+        bins = 512
+        found = calibrated_range(Histogram.of(x, bins), "entropy", schema, "i4")
+        step = 2 * np.abs(x).max() / bins
+        inside = (x >= found.low - step) & (x <= found.high + step)
+        assert 2 * inside.sum() > inside.size
+
+
 def test_entropy_needs_bins() -> None:
     h = Histogram.of(np.arange(50.0), 200)
     with pytest.raises(QuantizationError, match=r"more bins than the 256 levels .* found 200"):
