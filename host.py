@@ -43,6 +43,7 @@ from .runtime.host.registry import NetworkRegistry
 from .runtime.host.request import Request
 from .runtime.host.statistics import HostStatistics
 from .runtime.host.timeline import Record, timeline
+from .runtime.options import at_least
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,12 +81,12 @@ class HostManager:
           number of processors, but at most 4. Further networks wait.
         - `traced`: the number of latest requests that `trace` returns.
 
-        Raises GlowError for invalid devices, and for numbers that are too small.
+        Raises GlowError for invalid devices, and for what is no number or too small.
         """
         self._admission = Admission(max_active, max_queue)
         self._configuration = configuration_of(devices, memory)
         self._start = time.perf_counter()
-        self._records: deque[Record] = deque(maxlen=traced)
+        self._records: deque[Record] = deque(maxlen=at_least("traced", traced, 0))
         self._numbers = itertools.count()
         self._registry = NetworkRegistry()
         self._compile_pool = CompilePool(self._registry, max_compiling)

@@ -11,9 +11,12 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 from xdsl.universe import Universe
+
+from .errors import GlowError, described
 
 PACKAGE = __package__ or "glow"
 
@@ -140,7 +143,7 @@ UNIVERSE = Universe(
 def multiverse() -> Universe:
     """
     Returns the dialects, passes and targets of this package and of all that are installed beside
-    it.
+    it. Raises GlowError if one cannot be loaded.
 
     To find them, the metadata of all packages is read, which takes as long as to compile a small
     network; so that is done once for each search path of modules.
@@ -150,7 +153,12 @@ def multiverse() -> Universe:
 
 @lru_cache(maxsize=8)
 def _multiverse(search_path: tuple[str, ...]) -> Universe:
-    found = Universe.get_multiverse()
+    try:
+        found = Universe.get_multiverse()
+    except Exception as error:  # code of other packages
+        if (unloadable := _unloadable()) is not None:
+            raise unloadable from error
+        raise
     # a graph may have been built without its dialect being loaded
     passes = found.all_passes.items()
     canonicalize = {n: _with_patterns(load) for n, load in passes if n == "canonicalize"}
@@ -159,3 +167,16 @@ def _multiverse(search_path: tuple[str, ...]) -> Universe:
         all_passes={**found.all_passes, **UNIVERSE.all_passes, **canonicalize},
         all_targets={**found.all_targets, **UNIVERSE.all_targets},
     )
+
+
+def _unloadable() -> GlowError | None:
+    """Returns the error about the first universe that cannot be loaded; None if all can."""
+    for entry in entry_points(group="xdsl.universe"):
+        try:
+            entry.load()
+        except Exception as error:
+            return GlowError(
+                f"cannot load the dialects and passes {entry.name} from {entry.value}: "
+                f"{described(error)}"
+            )
+    return None

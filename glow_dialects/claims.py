@@ -28,6 +28,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute
 
+from ..errors import GlowError
 from .elements import is_float, is_unsigned
 from .glow.base import Node
 from .integers import short_name
@@ -102,6 +103,15 @@ class Elements:
     results: tuple[Pattern, ...]
     """The types of results: at least one."""
 
+    def __post_init__(self) -> None:
+        for side in (self.operands, self.results):
+            is_tuple = isinstance(side, tuple) and len(side) > 0
+            if not is_tuple or not all(isinstance(e, Attribute | Quantized) for e in side):
+                raise GlowError(
+                    "expected Elements with a tuple of types for operands, and one for results, "
+                    f"each at least one element type or Quantized(...), found {side}"
+                )
+
     def admits(self, call: Call) -> bool:
         """
         Returns whether the element types of a call are these. Results without an entry fit. In a
@@ -166,6 +176,23 @@ class Claim:
     when: Callable[[Call], bool] = anything
     """A further condition on a call, for example on its shapes and properties."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.operator, type) or not issubclass(self.operator, Node):
+            raise GlowError(f"expected a claim of an operator's class, found {self.operator!r}")
+        if self.elements is None:
+            return
+        if not isinstance(self.elements, tuple):
+            raise self._wrong(self.elements)
+        for each in self.elements:
+            if not isinstance(each, Elements):
+                raise self._wrong(each)
+
+    def _wrong(self, found: object) -> GlowError:
+        return GlowError(
+            f"expected the elements of a claim of {self.operator.name} to be alternatives, such as "
+            f"same_type(f32) or [Elements((i8, i8, i32), (i32,))], found {found}"
+        )
+
     def covers(self, call: Call) -> bool:
         """Returns whether a claim covers a call, which its operator admits."""
         if call.operator is not self.operator:
@@ -179,6 +206,9 @@ def claims(
     elements: Iterable[Elements] | None = None,
     when: Callable[[Call], bool] = anything,
 ) -> list[Claim]:
-    """Returns the same claim of several operators."""
-    types = None if elements is None else tuple(elements)
+    """
+    Returns the same claim of several operators. Raises GlowError for what are no operators or
+    elements.
+    """
+    types = tuple(elements) if isinstance(elements, Iterable) else elements
     return [Claim(operator, types, when) for operator in operators]

@@ -14,12 +14,13 @@ import abc
 import inspect
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoints, entry_points
-from typing import TYPE_CHECKING, Any, ClassVar
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from ..errors import GlowError
+from ..errors import CompileError, GlowError, described
 from ..lazy import lazy_property
 from ..wording import did_you_mean
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from .time_profile import TimeProfile
 
 GROUP = "glow.backends"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,11 @@ class DeviceMemory:
     layouts: tuple[str, ...] = ("row-major",)
     """The layouts of tensors in it, in the backend's words."""
 
+    def __post_init__(self) -> None:
+        size = self.bytes
+        if size is not None and (not isinstance(size, int) or size < 0):
+            raise GlowError(f"expected a number of bytes, or None, of {self.name}, found {size!r}")
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -84,6 +91,10 @@ class Rates:
     """Per second, to and from the memory that holds tensors."""
     overhead: float = 0.0
     """The seconds that a node of any size takes."""
+
+    def __post_init__(self) -> None:
+        if not (self.operations > 0 and self.bytes > 0 and self.overhead >= 0):
+            raise GlowError(f"expected rates above 0, and an overhead of at least 0, found {self}")
 
 
 class Backend(abc.ABC):
@@ -155,10 +166,17 @@ class Backend(abc.ABC):
         same.
         """
 
+    def claims_by_operator(self) -> Mapping[type[Node], Sequence[Claim]]:
+        """Returns its claims by operator. Raises GlowError if `claims` returns other things."""
+        return self._claims_by_operator
+
     @lazy_property
     def _claims_by_operator(self) -> Mapping[type[Node], Sequence[Claim]]:
+        # a program from the cache needs no xDSL, and so no operators
+        from ..glow_dialects.claims import Claim
+
         table: dict[type[Node], list[Claim]] = {}
-        for claim in self.claims():
+        for claim in sequence_of(Claim, self.claims(), f"claims() of the backend {self.name}"):
             table.setdefault(claim.operator, []).append(claim)
         return table
 
@@ -167,7 +185,14 @@ class Backend(abc.ABC):
         Returns whether a claim covers an operator on these types. The types may be those of a float
         operator with its quantized operands and results (see `glow_dialects.claims`).
         """
-        return any(claim.covers(call) for claim in self._claims_by_operator.get(call.operator, ()))
+        alternatives = self._claims_by_operator.get(call.operator, ())
+        try:
+            return any(claim.covers(call) for claim in alternatives)
+        except Exception as error:  # a condition may be code of another package
+            raise CompileError(
+                f"the condition of a claim of the backend {self.name} for {call.operator.name} "
+                f"({', '.join(map(str, call.operands))}) raises {described(error)}"
+            ) from error
 
     def keeps(self, call: Call) -> bool:
         """
@@ -207,6 +232,14 @@ class Backend(abc.ABC):
         default that is the host's memory.
         """
         return (DeviceMemory("host", None),)
+
+    def main_memory(self) -> DeviceMemory:
+        """Returns the first of its memories. Raises GlowError unless `memories` returns any."""
+        whose = f"memories() of the backend {self.name}"
+        found = sequence_of(DeviceMemory, self.memories(), whose)
+        if not found:
+            raise GlowError(f"expected at least one memory from {whose}")
+        return found[0]
 
     def rates(self, call: Call) -> Rates:
         """
@@ -267,6 +300,15 @@ class Backend(abc.ABC):
         return {}
 
 
+def sequence_of(kind: type[T], found: object, whose: str) -> Sequence[T]:
+    """Returns what a method of a backend returned. Raises GlowError for other things."""
+    if not isinstance(found, Sequence):
+        raise GlowError(f"expected a sequence of {kind.__name__} from {whose}, found {found!r}")
+    if wrong := [each for each in found if not isinstance(each, kind)]:
+        raise GlowError(f"expected only {kind.__name__} from {whose}, found {wrong[0]!r}")
+    return found
+
+
 @lru_cache(maxsize=8)
 def _entries(search_path: tuple[str, ...]) -> EntryPoints:
     # kept, because the metadata of all packages is read for it
@@ -283,8 +325,8 @@ def find_backend(name: str, cache: object = True, **options: object) -> Backend:
     Returns the backend called `name`, constructed with a cache and options. One that is None or
     False has its default.
 
-    Raises GlowError, naming the installed backends, if there is none of that name, and for options
-    that it does not have.
+    Raises GlowError, naming the installed backends, if there is none of that name, for options that
+    it does not have, and if it cannot be loaded or constructed.
     """
     found = _backend_class(name)
     known = found.option_defaults()
@@ -295,7 +337,12 @@ def find_backend(name: str, cache: object = True, **options: object) -> Backend:
             raise foreign_options(wrong, owners, name)
     else:
         found.expect_options(options)
-    return found(cache=cache, **given)
+    try:
+        return found(cache=cache, **given)
+    except GlowError:
+        raise
+    except Exception as error:  # the backend may be code of another package
+        raise GlowError(f"cannot construct the backend {name}: {described(error)}") from error
 
 
 def given_options(options: Mapping[str, object]) -> dict[str, Any]:
@@ -304,9 +351,16 @@ def given_options(options: Mapping[str, object]) -> dict[str, Any]:
 
 
 def option_owners(options: Iterable[str]) -> list[str]:
-    """Returns the names of the installed backends that have all of some options."""
-    wanted = set(options)
-    return [n for n in backend_names() if wanted <= _backend_class(n).option_defaults().keys()]
+    """
+    Returns the names of the installed backends that have all of some options. One that cannot be
+    loaded has none.
+    """
+    wanted, owners = set(options), []
+    for name in backend_names():
+        with suppress(GlowError):
+            if wanted <= _backend_class(name).option_defaults().keys():
+                owners.append(name)
+    return owners
 
 
 def foreign_options(options: Sequence[str], owners: Iterable[str], backend: str) -> GlowError:
@@ -321,5 +375,23 @@ def foreign_options(options: Sequence[str], owners: Iterable[str], backend: str)
 def _backend_class(name: str) -> type[Backend]:
     for entry in _entries(tuple(sys.path)):
         if entry.name == name:
-            return entry.load()
+            return _loaded(entry)
     raise GlowError(f"no backend is called {name!r}; installed: {', '.join(backend_names())}")
+
+
+def _loaded(entry: EntryPoint) -> type[Backend]:
+    """Returns the class of an entry point. Raises GlowError unless it is a complete backend."""
+    try:
+        found = entry.load()
+    except Exception as error:  # the module may be of another package
+        raise GlowError(
+            f"cannot load the backend {entry.name} from {entry.value}: {described(error)}"
+        ) from error
+    what = f"the backend {entry.name}, {entry.value},"
+    if not isinstance(found, type) or not issubclass(found, Backend):
+        raise GlowError(f"{what} is no class derived from {Backend.__module__}.Backend")
+    if missing := sorted(found.__abstractmethods__):
+        raise GlowError(f"{what} lacks {', '.join(missing)}")
+    if (own := getattr(found, "name", None)) != entry.name:
+        raise GlowError(f"{what} has the name {own!r}: give its class and entry point the same")
+    return found

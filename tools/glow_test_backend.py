@@ -134,7 +134,7 @@ def run(backend: Backend, seed: int, wanted: str) -> int:
 
 def list_claims(backend: Backend, wanted: str) -> None:
     """Prints a backend's claims: one line for each operator and condition."""
-    for claim in backend.claims():
+    for claim in (claim for claims in backend.claims_by_operator().values() for claim in claims):
         if wanted in claim.operator.name:
             types = "every type" if claim.elements is None else "; ".join(map(str, claim.elements))
             print(f"{claim.operator.name:36} {types}")
@@ -152,7 +152,7 @@ def main(args: Sequence[str] | None = None) -> int:
         from ..interface.backend import find_backend
 
         backend = find_backend(options.backend, threads=options.threads, cache=False)
-        if not any(options.filter in claim.operator.name for claim in backend.claims()):
+        if not any(options.filter in operator.name for operator in backend.claims_by_operator()):
             raise GlowError(f"{backend.name} claims no operator that contains {options.filter!r}")
         if options.list:
             list_claims(backend, options.filter)

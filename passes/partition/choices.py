@@ -53,6 +53,11 @@ class Filling:
         around = max(self.largest[device], around_bytes(self.problem, unit))
         return self.weights[device] + new + around <= self.memory[device]
 
+    def holds(self, unit: int, device: int) -> bool:
+        """Returns whether a device has room for a unit if nothing else is there."""
+        needed = self.problem.weights[unit] + around_bytes(self.problem, unit)
+        return needed <= self.memory[device]
+
     def put(self, unit: int, device: int) -> None:
         new = self._new(unit, device)
         self._constants[device] |= new
@@ -102,13 +107,14 @@ def _first_fit(
     """
     Returns each unit on the first device that has room, in ascending order of a number of devices.
     A device that was too full once is taken only if no other one is left, so that data does not go
-    back.
+    back. A unit that is too large for an empty device says nothing about whether it is full.
     """
     filling = Filling(problem, memory)
     choice: Choice = []
     full: set[int] = set()
     for unit in range(len(problem.costs)):
-        able = sorted(problem.can(unit), key=lambda d: (d in full, preference(unit, d)))
+        able = [d for d in problem.can(unit) if filling.holds(unit, d)]
+        able.sort(key=lambda d: (d in full, preference(unit, d)))
         device = next((d for d in able if filling.fits(unit, d)), None)
         if device is None:
             return None

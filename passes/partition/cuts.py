@@ -25,15 +25,17 @@ The sizes of pieces relative to the mean that are tried in order; the first poss
 
 def balanced_cut(problem: Problem, memory: DeviceMemory) -> Choice | None:
     """
-    Returns each unit on a device that can compute the fewest units (see `order_by_capability`). If
-    several devices can compute that many, each gets a piece of the units in their order. A piece's
-    size are the bytes of its constants and results.
+    Returns each unit on a device that can compute the fewest units (see `order_by_capability`), of
+    those whose memory holds the unit alone. If several devices can compute that many, each gets a
+    piece of the units in their order. A piece's size are the bytes of its constants and results.
     """
     order, filling = order_by_capability(problem), Filling(problem, memory)
     choice = [-1] * len(problem.costs)
     kinds: dict[tuple[int, ...], list[int]] = {}
     for unit in range(len(choice)):
-        able = problem.can(unit)
+        able = [d for d in problem.can(unit) if filling.holds(unit, d)]
+        if not able:
+            return None
         first = min(order(unit, d) for d in able)
         kind = tuple(d for d in able if order(unit, d) == first)
         if len(kind) == 1:

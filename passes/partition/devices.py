@@ -219,7 +219,7 @@ def _device(found: object, backends: dict[str, Backend]) -> Device:
     except GlowError as error:
         raise GlowError(f"device {name}: {error}") from None
     backends[key] = backend
-    memory = table.get("memory", backend.memories()[0].bytes)
+    memory = table.get("memory", backend.main_memory().bytes)
     if memory is not None and memory < 0:
         raise GlowError(f"device {name}: expected bytes of memory, found {memory}")
     return Device(name, backend, memory, options, _rates(name, table.get("rates")))

@@ -60,7 +60,7 @@ def _why(problem: Problem, number: int) -> str:
 
 
 def _why_unable(calls: Sequence[Call], device: Device) -> str:
-    claimed = {claim.operator for claim in device.backend.claims()}
+    claimed = device.backend.claims_by_operator()
     others = [call for call in calls if call.operator in claimed]
     if not others:
         return f"no node: {device.backend.name} computes no {_names(calls)}"

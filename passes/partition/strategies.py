@@ -65,9 +65,10 @@ def by_capability(problem: Problem) -> list[UnitGroup] | None:
 def by_memory(problem: Problem) -> list[UnitGroup] | None:
     """
     Returns the strategy `memory`: as `capability`, but equal devices get consecutive pieces of the
-    network, of similar size in memory and with few bytes between them.
+    network, of similar size in memory and with few bytes between them. If no such pieces fit, it is
+    `capability`, which gives other devices what equal ones have no room for.
     """
-    return _within_memory(problem, balanced_cut)
+    return _within_memory(problem, balanced_cut) or _within_memory(problem, most_special)
 
 
 @strategy("time")

@@ -7,8 +7,9 @@ import time
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
-from ...errors import GlowError, QueueFullError
+from ...errors import QueueFullError
 from ...wording import counted
+from ..options import at_least, at_least_one
 
 if TYPE_CHECKING:
     from .request import Request
@@ -23,13 +24,8 @@ class Admission:
     """
 
     def __init__(self, most_active: int, most_waiting: int):
-        if most_active < 1 or most_waiting < 0:
-            raise GlowError(
-                "expected room for at least one active request and no negative room for waiting "
-                f"ones, found {most_active} and {most_waiting}"
-            )
-        self.most_active = most_active
-        self.most_waiting = most_waiting
+        self.most_active = at_least_one("max_active", most_active)
+        self.most_waiting = at_least("max_queue", most_waiting, 0)
         self._active: set[Request] = set()
         self._lock = threading.Lock()
         self._waiting: set[Request] = set()

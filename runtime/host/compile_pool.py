@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from ...errors import GlowError
+from ..options import at_least_one
 from . import lifetime
 from .network import Network
 from .pending import PendingNetwork
@@ -22,8 +22,8 @@ class CompilePool:
 
     def __init__(self, registry: NetworkRegistry, most: int | None):
         """The pool has `most` threads; for None, as many as processors, but at most `USUAL`."""
-        if most is not None and most < 1:
-            raise GlowError(f"expected at least one network to be compiled at once, found {most}")
+        if most is not None:
+            at_least_one("max_compiling", most)
         self._registry = registry
         self._pool = ThreadPoolExecutor(most or min(USUAL, os.cpu_count() or 1), "glow compiler")
         self._working: set[threading.Thread] = set()

@@ -12,12 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from ...errors import CompileError, DeviceMemoryError, GlowError, ModelError
+from xdsl.transforms.dead_code_elimination import dce
+
+from ...errors import CompileError, DeviceMemoryError, GlowError, ModelError, described
 from ...interface.signature import TensorInfo
 from ...passes.partition.idle import idle_devices
 from ...passes.partition.partition import partition
 from ...passes.partition.partitions import Partition, is_partitioned, read_partitions
 from ...passes.partition.strategies import NoRoomError
+from ..backend_results import expect_program, stages_of
 from ..gil_switch import python_lock
 from ..signature import signature_of
 from ..stages import Stages
@@ -144,6 +147,7 @@ class Provisioner:
             split = order.module.clone()
             try:
                 with python_lock:
+                    dce(split)  # such as conversions that quantization made and nobody reads
                     partition(split, configuration_for(slots, order.configuration, free), **given)
             except CompileError as error:
                 if lacking is None:
@@ -248,7 +252,8 @@ class _Piece:
 
         def prepare() -> Prepared:
             stages = self._stages_of(backend)
-            return footprint_of(stages, self.partition), lambda: backend.compile(stages)
+            footprint = footprint_of(stages, self.partition)
+            return footprint, lambda: expect_program(backend, backend.compile(stages))
 
         own = backend is device.backend
         key = self._key if own else f"{self._key} {sorted(about.options.items())}"
@@ -260,11 +265,11 @@ class _Piece:
         except GlowError as error:
             raise type(error)(f"{what}, on device {device.name}: {error}") from error
         except Exception as error:
-            said = f"{what}, on device {device.name}: {type(error).__name__}: {error}"
+            said = f"{what}, on device {device.name}: {described(error)}"
             raise CompileError(said) from error
         return PartitionPlacement(device, key, loaded)
 
     def _stages_of(self, backend: Backend) -> Stages:
         if id(backend) not in self._stages:
-            self._stages[id(backend)] = Stages(self._module, backend.stages())
+            self._stages[id(backend)] = Stages(self._module, stages_of(backend))
         return self._stages[id(backend)]

@@ -29,11 +29,16 @@ class TooFewDevicesError(GlowError):
 
 def kinds_of(devices: Iterable[Device]) -> list[list[Device]]:
     """Returns groups of devices that are alike, in order."""
-    kinds: dict[object, list[Device]] = {}
+    kinds: list[tuple[object, list[Device]]] = []
     for device in devices:
-        options = tuple(sorted(device.options.items()))
-        kinds.setdefault((device.backend.name, options, device.rates), []).append(device)
-    return list(kinds.values())
+        # options may be tables, which are equal or not, but have no hash
+        kind = (device.backend.name, device.options, device.rates)
+        members = next((found for other, found in kinds if other == kind), None)
+        if members is None:
+            kinds.append((kind, [device]))
+        else:
+            members.append(device)
+    return [members for _, members in kinds]
 
 
 def most_replicas(devices: Iterable[Device]) -> int:

@@ -18,13 +18,19 @@ from weakref import ref
 
 import numpy as np
 
-from ...errors import DeadlineError, DeviceError, GlowError, IndexRangeError, RejectedError
-from ...wording import counted
+from ...errors import (
+    DeadlineError,
+    DeviceError,
+    GlowError,
+    IndexRangeError,
+    RejectedError,
+    described,
+)
+from ...interface.results import results_of
 from .statistics import Outcome
 
 if TYPE_CHECKING:
     from ...interface.program import Program
-    from ...interface.signature import TensorInfo
     from .device import Loaded
     from .network import Network, PartitionPlacement, Replica
 
@@ -178,7 +184,7 @@ class Request:
         part, place = self.network.plan.parts[number], self.replica.places[number]
         said = DeviceError(
             f"device {place.device.name} failed in {part.name} of network {self.network.name!r}: "
-            f"{_described(error)}"
+            f"{described(error)}"
         )
         said.__cause__ = error
         self._end_if(Outcome.FAILED, said)
@@ -309,14 +315,14 @@ class PartRun:
         return self._request.begin(self._number)
 
     def run(self, program: Program, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return _received(program.run(inputs), self._part.infos)
+        return results_of(program.run(inputs), self._part.infos)
 
     def succeed(self, outputs: Sequence[np.ndarray], start: float, end: float) -> None:
         self._record(start, end, "")
         self._request.succeed(self._number, outputs)
 
     def fail(self, error: BaseException, start: float, end: float) -> None:
-        self._record(start, end, _described(error))
+        self._record(start, end, described(error))
         self._request.fail(self._number, error)
 
     def _record(self, start: float, end: float, error: str) -> None:
@@ -325,27 +331,3 @@ class PartRun:
         self._request.spans.append(
             PartitionRun(part.name, self._device, self._ready, start, end, before, error)
         )
-
-
-def _described(error: BaseException) -> str:
-    """Returns the type and the text of an error that a program raised."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:  # an error in `str(error)`, which must not end the device
-        return type(error).__name__
-
-
-def _received(outputs: Sequence[np.ndarray], infos: Sequence[TensorInfo]) -> list[np.ndarray]:
-    """
-    Returns the results of a program in the form that other programs accept: contiguous. Raises
-    GlowError.
-    """
-    if len(outputs) != len(infos):
-        raise GlowError(f"expected {counted(len(infos), 'result')}, found {len(outputs)}")
-    return [_checked(array, info) for array, info in zip(outputs, infos, strict=True)]
-
-
-def _checked(array: np.ndarray, info: TensorInfo) -> np.ndarray:
-    if array.dtype != info.memory_dtype or list(array.shape) != info.shape:
-        raise GlowError(f"expected {info} as a result, found {array.dtype}{list(array.shape)}")
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)

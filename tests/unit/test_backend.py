@@ -24,7 +24,7 @@ from glow.glow_dialects.glow_cpu.blocked import (
     LaneSumConvolutionOp,
 )
 from glow.glow_dialects.machine import MachineDescription
-from glow.glow_dialects.operator import Call, with_shape
+from glow.glow_dialects.operator import Call, element_of, shape_of, with_shape
 from glow.glow_dialects.operators import OPERATORS
 from glow.glow_dialects.python_values import Python, to_attribute
 from glow.glow_dialects.quant import QuantizedType
@@ -189,6 +189,22 @@ def test_every_case_has_work_and_takes_time():
         assert work.operations >= 2 * products_of(case.call) >= 0
         nothing = work == OperatorWork(0, 0)
         assert all((b.cost(case.call) == 0) == nothing for b in (cpu, interpreter))
+
+
+def test_float_operators_between_conversions_work_as_floats_do():
+    stored = QuantizedType(i8, f32, 0.25)
+
+    def quantized(t: Attribute) -> Attribute:
+        return with_shape(stored, shape_of(t)) if element_of(t) == f32 else t
+
+    for case in cases_of_all_operators():
+        real = case.call
+        types = [element_of(t) for t in (*real.operands, *real.results)]
+        if all(t == f32 for t in types):
+            operands, results = (tuple(map(quantized, s)) for s in (real.operands, real.results))
+            work = work_of(Call(real.operator, operands, results, real.properties))
+            assert work.operations == work_of(real).operations
+            assert 4 * work.bytes == work_of(real).bytes
 
 
 @pytest.mark.parametrize("seed", range(3))

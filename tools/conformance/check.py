@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...compiler import compile as glow_compile
+from ...errors import described
 from ...glow_dialects.elements import is_integer, storage_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp
@@ -71,7 +72,7 @@ def check(backend: Backend, cases: Sequence[Case], together: int = TOGETHER) -> 
         found = glow_compile(module, backend, cache=False)(*inputs)
     except Exception as error:
         if len(cases) == 1:
-            return [Outcome(cases[0], error=f"{type(error).__name__}: {error}")]
+            return [Outcome(cases[0], error=described(error))]
         half = len(cases) // 2
         parts = (cases[:half], cases[half:])
         return [outcome for part in parts for outcome in check(backend, part, together)]

@@ -15,7 +15,7 @@ from ...glow_dialects.claims import Claim, Elements, anything
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
-from ...glow_dialects.quant import QuantizedType
+from ...glow_dialects.quant import QuantizedType, real_type
 from ...interface.backend import Backend
 from ...semantics import numpy_dtype
 from .cases import Case, Draw, Row, example_of, family_of
@@ -42,10 +42,7 @@ def plan(backend: Backend, seed: int, wanted: str = "") -> Iterator[Subject]:
     claims. Those whose claims have a condition that no case meets are left out: the device may lack
     what they need. The cases depend on the seed, the operator and the element types only.
     """
-    claims: dict[type[Node], list[Claim]] = {}
-    for claim in backend.claims():
-        claims.setdefault(claim.operator, []).append(claim)
-    for operator, found in claims.items():
+    for operator, found in backend.claims_by_operator().items():
         if wanted in operator.name:
             subject = _subject(backend, operator, found, seed)
             if subject.cases or subject.problems:
@@ -66,7 +63,9 @@ def _subject(backend: Backend, operator: type[Node], claims: Sequence[Claim], se
                 subject.rows.append(row)
                 subject.cases += cases
             elif claim.elements is not None:
-                subject.problems.append(f"claims {row}, but supports no case of that")
+                room = backend.main_memory().bytes
+                within = "" if room is None else f" within its {room} bytes"
+                subject.problems.append(f"claims {row}, but supports no case of that{within}")
     conditional = any(claim.when is not anything for claim in claims)
     if not (subject.cases or subject.problems or conditional):
         subject.problems.append("supports no case on any element type")
@@ -94,7 +93,7 @@ def _cases(backend: Backend, claim: Claim, row: Row, seed: int) -> Iterator[Case
 
 def _fits(backend: Backend, case: Case) -> bool:
     """Returns whether the tensors of a case, and a copy of each, fit into the device's memory."""
-    room = backend.memories()[0].bytes
+    room = backend.main_memory().bytes
     tensors = (*case.call.operands, *case.call.results)
     return room is None or 2 * sum(type_bytes(t) for t in tensors) <= room  # pyright: ignore
 
@@ -111,7 +110,7 @@ def _between_conversions(draw: Draw) -> Iterator[Case]:
     row, family = draw.row, family_of(draw.operator)
     if not _is_quantized(row) or family is None:
         return
-    floats = Row(*(tuple(map(_real, side)) for side in (row.operands, row.results)))
+    floats = Row(*(tuple(map(real_type, side)) for side in (row.operands, row.results)))
     try:
         found = list(family.generate(Draw(draw.operator, floats, draw.rng)))
     except VerifyException:
@@ -124,10 +123,6 @@ def _between_conversions(draw: Draw) -> Iterator[Case]:
         call = Call(draw.operator, tuple(operands), tuple(results), case.call.properties)
         arrays = [stored(a, element_of(t)) for a, t in zip(case.arrays, operands, strict=True)]
         yield Case(call, tuple(arrays), case.constants, case.call)
-
-
-def _real(element: Attribute) -> Attribute:
-    return element.expressed if isinstance(element, QuantizedType) else element
 
 
 def stored(array: np.ndarray, element: Attribute) -> np.ndarray:

@@ -312,9 +312,17 @@ def test_devices_that_cannot_be(devices: str | Sequence[str]) -> None:
         HostManager(devices)
 
 
+@pytest.mark.parametrize(
+    ("name", "low"), [("max_active", 1), ("max_queue", 0), ("max_compiling", 1), ("traced", 0)]
+)
+def test_numbers_that_cannot_be(name: str, low: int) -> None:
+    for wrong in (low - 1, "3", 2.5, True):
+        message = f"expected {name} to be an integer of at least {low}, found {wrong!r}"
+        with pytest.raises(GlowError, match=message):
+            HostManager("interpreter", **{name: wrong})  # pyright: ignore[reportArgumentType]
+
+
 def test_options_that_cannot_be() -> None:
-    with pytest.raises(GlowError, match="room for at least one"):
-        HostManager("interpreter", max_active=0)
     with pytest.raises(GlowError, match="have a memory of their own"):
         HostManager(gated_devices(1), memory=5)
 

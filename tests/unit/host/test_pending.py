@@ -92,7 +92,7 @@ def test_not_more_than_so_many_at_once() -> None:
         assert first.result(SECONDS)
         assert again.result(SECONDS)
         assert backend_of(c.devices, 0).compiled == 2
-    with pytest.raises(GlowError, match="at least one network to be compiled at once, found 0"):
+    with pytest.raises(GlowError, match="max_compiling to be an integer of at least 1, found 0"):
         HostManager("interpreter", max_compiling=0)
 
 

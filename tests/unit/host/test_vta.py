@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from glow import HostManager
 from glow.interface.backend import backend_names
+from glow.passes.partition.devices import read_configuration
+from glow.runtime.host.replicas import kinds_of
 from glow.runtime.interpreter import interpret
 from glow.tests.support.gates import SECONDS
 from glow.tests.support.graph_text import parse, run
@@ -47,6 +50,18 @@ def network() -> ModuleOp:
     return parse(text)
 
 
+SLOW_CPU = """
+[[devices]]
+name = "cpu0"
+backend = "cpu"
+rates = { operations = 1e5, bytes = 1e5 }
+
+[[devices]]
+name = "vta0"
+backend = "vta"
+"""
+
+
 def with_integers(model: ModuleOp) -> ModuleOp:
     """
     Returns the same network as VTA computes it: ties are rounded up instead of to even numbers.
@@ -75,3 +90,42 @@ def test_half_on_the_cpu_and_half_on_vta(host: HostManager, rng: np.random.Gener
         # numbers are quantized in between, so only the last operator may round differently
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
         assert len(np.unique(found)) > 5
+
+
+def test_a_device_may_have_tables_as_options(rng: np.random.Generator, tmp_path: Path) -> None:
+    """As in the table of docs/partitioning.md. VTAs of one configuration are alike."""
+    entries = [("cpu0", "cpu", "")] + [
+        (f"vta{i}", "vta", f"options = {{ config = {{ block_in = {n}, block_out = {n} }} }}")
+        for i, n in enumerate((8, 8, 4))
+    ]
+    file = tmp_path / "devices.toml"
+    file.write_text(
+        "\n".join(f'[[devices]]\nname = "{n}"\nbackend = "{b}"\n{o}' for n, b, o in entries)
+    )
+    assert [len(kind) for kind in kinds_of(read_configuration(file).devices)] == [1, 2, 1]
+    model = network()
+    x = rng.standard_normal((2, 3, 7, 5)).astype(np.float32)
+    with HostManager(file) as host:
+        info = host.add_network("both", model, strategy="capability").result(SECONDS)
+        (found,) = host.run("both", [x]).result(SECONDS)
+    assert any(p.device.startswith("vta") for p in info.partitions)
+    (wanted,) = interpret(with_integers(model), [x]).values()
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_nodes_that_no_result_needs_are_on_no_device(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    """Alone, a conversion to integers and back would be a partition that VTA cannot compute."""
+    text = str(network()).replace("glow.exp %d", "glow.exp %p")
+    model = parse(text)
+    assert "glow.dequantize %n " in text  # whose result nothing reads any more
+    file = tmp_path / "devices.toml"
+    file.write_text(SLOW_CPU)
+    x = rng.standard_normal((2, 3, 7, 5)).astype(np.float32)
+    with HostManager(file) as host:
+        info = host.add_network("both", model).result(SECONDS)
+        (found,) = host.run("both", [x]).result(SECONDS)
+    assert [p.device for p in info.partitions] == ["cpu0", "vta0", "cpu0"]
+    (wanted,) = interpret(with_integers(model), [x]).values()
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)

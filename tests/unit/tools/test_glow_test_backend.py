@@ -173,7 +173,16 @@ def test_claims_without_cases_are_errors(install, capsys: pytest.CaptureFixture[
     printed = capsys.readouterr().out
     assert "no generator of cases; register one" in printed
     assert "claims (i8) -> i8, but supports no case of that" in printed
-    assert "claims (f32) -> f32, but supports no case of that" in printed
+    assert "claims (f32) -> f32, but supports no case of that\n" in printed
+
+
+def test_cases_that_do_not_fit_say_so(
+    install, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Adder, "memories", lambda self: (DeviceMemory("sram", 3),))
+    install(Adder(claims(AddOp, elements=same_type(f32))))
+    assert main(["adder"]) == 1
+    assert "but supports no case of that within its 3 bytes" in capsys.readouterr().out
 
 
 def test_only_supported_cases_run():

@@ -165,6 +165,23 @@ def test_a_network_of_floats_is_an_error_that_says_what_to_do():
         glow.compile(parse(text), backend="vta")
 
 
+@pytest.mark.parametrize(
+    "names", [("0", "25"), ("in:0", "a/b"), ("", "the scores"), ("x_1", "x_2")]
+)
+def test_inputs_and_outputs_have_any_names(names: tuple[str, str], rng: np.random.Generator):
+    """PyTorch calls values by number, TensorFlow `name:0`; values of the IR cannot be called so."""
+    plain = str(network())
+    text = plain.replace('"x"', f'"{names[0]}"').replace('"y"', f'"{names[1]}"')
+    model = glow.compile(parse(text), backend="vta")
+    x = rng.standard_normal((2, 5, 7, 3)).astype(np.float32)
+    (wanted,) = glow.compile(parse(plain), backend="vta")(x)
+    np.testing.assert_array_equal(model.run(None, {names[0]: x})[0], wanted)
+    program = parse_program(container_bytes(model._program.program), "x.vta")  # pyright: ignore
+    assert [r.name for r in (*program.inputs, *program.outputs)] == list(names)
+    # the program is text that can be read again
+    parse(str(model.stages["program"])).verify()
+
+
 def test_what_the_machine_cannot_compute_points_to_the_partitioner():
     t = "tensor<1x4x!quant.uniform<i8:f32, 0.5>>"
     text = f"""func.func @main(%x: {t}) -> {t} {{
