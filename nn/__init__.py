@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .arguments import Spec
 from .functions import (
     attention,
     avg_pool,
@@ -46,7 +47,7 @@ from .parameters import (
     zeros,
 )
 from .recurrent import GRU, LSTM
-from .tensor import Graph, Spec, Tensor, elementwise
+from .tensor import Graph, Tensor, elementwise
 
 __all__ = [
     "GRU",

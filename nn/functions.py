@@ -22,6 +22,7 @@ from ..glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ..glow_dialects.glow.random import WORD, RandomBitsOp
 from ..glow_dialects.glow.shape import ConcatOp, GatherOp
 from ..glow_dialects.glow.transposed import TransposedConvolutionOp
+from .arguments import axis_of
 from .indices import expect_indices
 from .tensor import Tensor, elementwise
 
@@ -50,12 +51,12 @@ def tanh(x: Tensor) -> Tensor:
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """Returns `exp(x) / sum(exp(x))`, the sum along `axis`."""
-    return x.graph.node(SoftmaxOp, x, axis=axis % x.rank)
+    return x.graph.node(SoftmaxOp, x, axis=axis_of(axis, x.rank))
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """Returns the logarithm of the softmax along `axis`."""
-    return x.graph.node(LogSoftmaxOp, x, axis=axis % x.rank)
+    return x.graph.node(LogSoftmaxOp, x, axis=axis_of(axis, x.rank))
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -130,7 +131,9 @@ def flatten(x: Tensor) -> Tensor:
 
 def concat(tensors: Sequence[Tensor], axis: int) -> Tensor:
     """Returns tensors one after the other along `axis`."""
-    return tensors[0].graph.node(ConcatOp, *tensors, axis=axis % tensors[0].rank)
+    if not tensors:
+        raise GlowError("expected tensors to concatenate, found none")
+    return tensors[0].graph.node(ConcatOp, *tensors, axis=axis_of(axis, tensors[0].rank))
 
 
 def embedding(indices: Tensor, weight: Tensor) -> Tensor:

@@ -7,8 +7,9 @@ A loss is a tensor of one element. A metric is one too; it is computed, but not 
 from __future__ import annotations
 
 from ..errors import GlowError
+from ..glow_dialects.elements import is_integer
 from ..glow_dialects.glow.activation import ReluOp, SoftplusOp
-from ..glow_dialects.glow.arithmetic import AbsOp, SqrtOp
+from ..glow_dialects.glow.arithmetic import MinimumOp, SqrtOp
 from ..glow_dialects.glow.indexing import ArgMaxOp
 from ..glow_dialects.glow.logic import EqualOp, LessOp, OrOp, SelectOp
 from .functions import log_softmax
@@ -18,13 +19,17 @@ from .tensor import Tensor, elementwise
 def cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
     """
     Returns the mean of `-log(softmax(scores)[label])` for scores [N, C, ...] and labels [N, ...],
-    integers of at least 0 and below C. With other labels, the loss is NaN.
+    integers of at least 0 and below C. With other integers, the loss is NaN.
     """
     if labels.shape != (scores.shape[0], *scores.shape[2:]):
         raise GlowError(
             f"expected labels of shape {[scores.shape[0], *scores.shape[2:]]} for scores of shape "
             f"{list(scores.shape)}, found {list(labels.shape)}"
         )
+    if not is_integer(labels.element):
+        raise GlowError(f"expected labels that are integers, found {labels.dtype.name}")
+    # narrow types may lack the number of the last class, with which labels are compared
+    labels = labels.cast("int64")
     logs, graph = log_softmax(scores, axis=1), scores.graph
     chosen = graph.formula(
         "y[n, s..] = sum(c) (x[n, c, s..] if t[n, s..] == c else 0.0)", logs, labels
@@ -58,7 +63,8 @@ def binary_cross_entropy(scores: Tensor, target: Tensor) -> Tensor:
     t between 0 and 1, without overflow: `max(x, 0) - x t + log(1 + exp(-|x|))`.
     """
     _same_shape(scores, target)
-    rest = elementwise(SoftplusOp, -elementwise(AbsOp, scores))
+    # the derivatives of the parts at 0, where they have none, add up to that of the sum
+    rest = elementwise(SoftplusOp, elementwise(MinimumOp, -scores, scores))
     return (elementwise(ReluOp, scores) - scores * target + rest).mean()
 
 

@@ -17,8 +17,9 @@ from ..errors import GlowError
 from ..glow_dialects.glow.arithmetic import MulOp, SubOp
 from ..glow_dialects.glow.normalization import BatchNormOp, LayerNormOp
 from . import functions as f
+from .arguments import Described
 from .parameters import Initializer, Parameter, glorot_uniform, he_normal, normal, ones, zeros
-from .tensor import Described, Graph, Tensor, elementwise
+from .tensor import Graph, Tensor, elementwise
 
 Layer: TypeAlias = "Callable[[Tensor], Tensor]"
 
@@ -80,7 +81,17 @@ def build(
     """
     graph = Graph(training=training, names=names_of(network))
     tensors = [graph.input(name, described) for name, described in inputs.items()]
-    return graph.finish({output: network(*tensors)})
+    return graph.finish({output: output_of(network(*tensors))})
+
+
+def output_of(found: object) -> Tensor:
+    """Returns what a network returned. Raises GlowError if it is no tensor."""
+    if not isinstance(found, Tensor):
+        raise GlowError(
+            f"expected a network that returns one tensor, found {type(found).__name__}; "
+            "`nn.concat` joins several, and a loss can take them apart by `slice`"
+        )
+    return found
 
 
 def names_of(network: object) -> dict[Parameter, str]:
@@ -135,6 +146,8 @@ class Conv2d(Module):
         bias: bool = True,
         initializer: Initializer = he_normal,
     ):
+        if group < 1:
+            raise GlowError(f"expected a group of at least 1, found {group}")
         self.weight = Parameter((outputs, inputs // group, kernel, kernel), initializer)
         self.bias = Parameter((outputs,), zeros) if bias else None
         self.window = {"stride": stride, "padding": padding, "group": group}
@@ -272,13 +285,15 @@ class MultiHeadAttention(Module):
     """
 
     def __init__(self, width: int, heads: int):
-        if width % heads:
+        if heads < 1 or width % heads:
             raise GlowError(f"expected heads that divide a width of {width}, found {heads}")
         self.project = Linear(width, 3 * width)
         self.out = Linear(width, width)
         self.heads = heads
 
     def __call__(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if x.rank != 3:
+            raise GlowError(f"expected x [N, positions, width], found {list(x.shape)}")
         n, positions, width = x.shape
         parts = self.project(x).reshape(n, positions, 3, self.heads, width // self.heads)
         size = [n, positions, 1, self.heads, width // self.heads]

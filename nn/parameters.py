@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from .arguments import seed_of, sizes_of
+
 Initializer: TypeAlias = Callable[[np.random.Generator, Sequence[int]], np.ndarray]
 """`initializer(generator, shape)` returns the first values of a parameter."""
 
@@ -18,7 +20,7 @@ class Parameter:
 
     def __init__(self, shape: Sequence[int], initializer: Initializer, trainable: bool = True):
         """`trainable` is whether an optimizer changes it; a module updates others by itself."""
-        self.shape = tuple(shape)
+        self.shape = sizes_of(shape, "parameter")
         self.initializer = initializer
         self.trainable = trainable
         self._array: np.ndarray | None = None
@@ -39,7 +41,7 @@ class Parameter:
 
     def initialize(self, seed: int, name: str = "") -> None:
         """Draws the value from a generator that depends on a seed and a name."""
-        generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
+        generator = np.random.default_rng([seed_of(seed), zlib.crc32(name.encode())])
         self.array = self.initializer(generator, self.shape)
 
 
@@ -74,7 +76,7 @@ def glorot_uniform(generator: np.random.Generator, shape: Sequence[int]) -> np.n
     Returns uniform numbers of variance `2 / (fan in + fan out)` (Glorot and Bengio 2010,
     "Understanding the difficulty of training deep feedforward neural networks", equation 16).
     """
-    return uniform(sqrt(6 / sum(_fans(shape))))(generator, shape)
+    return uniform(sqrt(6 / max(sum(_fans(shape)), 1)))(generator, shape)
 
 
 def he_normal(generator: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
@@ -82,7 +84,7 @@ def he_normal(generator: np.random.Generator, shape: Sequence[int]) -> np.ndarra
     Returns normal numbers of variance `2 / fan in`, for layers before a rectifier (He et al. 2015,
     "Delving Deep into Rectifiers", equation 10).
     """
-    return normal(sqrt(2 / _fans(shape)[0]))(generator, shape)
+    return normal(sqrt(2 / max(_fans(shape)[0], 1)))(generator, shape)
 
 
 def _fans(shape: Sequence[int]) -> tuple[int, int]:

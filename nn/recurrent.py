@@ -6,6 +6,7 @@ import abc
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from ..errors import GlowError
 from ..glow_dialects.glow.recurrent import GruOp, LstmOp
 from . import functions as f
 from .modules import Module
@@ -28,6 +29,10 @@ class Recurrent(Module, abc.ABC):
     """The gates of parameters, in the order in which the operator has them."""
 
     def __init__(self, inputs: int, hidden: int, layers: int = 1, bidirectional: bool = False):
+        if hidden < 1 or layers < 1:
+            raise GlowError(
+                f"expected a hidden size and layers of at least 1, found {hidden} and {layers}"
+            )
         self.hidden = hidden
         self.layers: list[list[dict[str, Parameter]]] = []
         for _ in range(layers):

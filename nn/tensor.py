@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects import func
@@ -40,38 +39,26 @@ from ..passes.graph.adjoints import Parameter as Differentiated
 from ..passes.graph.adjoints import gradients
 from ..passes.graph.rewriting import Build
 from ..passes.graph.states import set_named_states
-from ..semantics.arrays import element_type, interface_dtype, make_constant
+from ..semantics.arrays import interface_dtype, make_constant
 from ..wording import free_name
+from .arguments import (
+    Described,
+    Number,
+    Spec,
+    axis_of,
+    common_shape,
+    element_named,
+    number_of,
+    sizes_of,
+    spec_of,
+)
 
 if TYPE_CHECKING:
     from .parameters import Parameter
 
-Number: TypeAlias = "int | float"
 NAME = "glow.name"
 RANDOM = "random"
 """The name of the input with the key of random numbers, and the number of the step."""
-
-
-@dataclass(frozen=True)
-class Spec:
-    """The shape and dtype of an input."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype | type | str = "float32"
-
-
-Described: TypeAlias = "Spec | Sequence[int] | np.ndarray"
-"""A description of an input: a specification, the shape of f32 numbers, or an array like it."""
-
-
-def _spec(described: Described) -> Spec:
-    match described:
-        case Spec():
-            return described
-        case np.ndarray():
-            return Spec(described.shape, described.dtype)
-        case _:
-            return Spec(tuple(described))
 
 
 class Graph(Build):
@@ -145,8 +132,8 @@ class Graph(Build):
         """Returns a new input."""
         if name in self.inputs:
             raise GlowError(f"there are two inputs called {name!r}")
-        spec = _spec(described)
-        t = tensor_type(element_type(np.dtype(spec.dtype)), spec.shape)
+        spec = spec_of(name, described)
+        t = tensor_type(element_named(spec.dtype), spec.shape)
         value = self.block.insert_arg(t, len(self.block.args))
         value.name_hint = _hint(name)
         self.inputs[name] = Tensor(self, value)
@@ -185,10 +172,10 @@ class Graph(Build):
     def number(self, number: Number, like: Tensor, shape: Sequence[int] | None = None) -> Tensor:
         """
         Returns a tensor with the same number everywhere, of the element type of another one, and of
-        its shape unless `shape` says another.
+        its shape unless `shape` says another. Raises GlowError for a number that the type lacks.
         """
         t = tensor_type(like.element, like.shape if shape is None else shape)
-        return Tensor(self, self.splat(number, t))
+        return Tensor(self, self.splat(number_of(number, like.element), t))
 
     def update(self, parameter: Parameter, value: Tensor) -> None:
         """Says which value a parameter without a gradient has after the step."""
@@ -264,6 +251,9 @@ class Graph(Build):
 class Tensor:
     """A value of a graph that is being built."""
 
+    __array_ufunc__ = None
+    """numpy leaves operators on an array, or a number of its own, and a tensor to the tensor."""
+
     def __init__(self, graph: Graph, value: SSAValue):
         self.graph = graph
         self.value = value
@@ -320,18 +310,19 @@ class Tensor:
 
     def __matmul__(self, other: Tensor) -> Tensor:
         """Returns the product of matrices [..., I, K] and [..., K, J]."""
-        lead = _common_shape(self.shape[:-2], other.shape[:-2])
+        lead = common_shape(self.shape[:-2], other.shape[:-2])
         left = self.broadcast([*lead, *self.shape[-2:]])
         right = other.broadcast([*lead, *other.shape[-2:]])
         return self.graph.node(MatMulOp, left, right)
 
     def reshape(self, *shape: int) -> Tensor:
         """Returns the same elements with another shape; one size may be -1."""
-        known = prod(n for n in shape if n != -1)
         count = prod(self.shape)
-        if shape.count(-1) > 1 or (known and count % known) or (-1 not in shape and known != count):
+        known = prod(sizes_of([n for n in shape if n != -1], "reshape"))
+        rest = count // known if known else 0
+        sizes = [rest if n == -1 else n for n in shape]
+        if shape.count(-1) > 1 or prod(sizes) != count:
             raise GlowError(f"expected a shape of {count} elements, found {list(shape)}")
-        sizes = [count // max(known, 1) if n == -1 else n for n in shape]
         return Tensor(self.graph, self.graph.reshape(self.value, sizes))
 
     def broadcast(self, shape: Sequence[int]) -> Tensor:
@@ -348,7 +339,7 @@ class Tensor:
 
     def cast(self, dtype: np.dtype | type | str) -> Tensor:
         """Returns the elements converted to another dtype."""
-        element = element_type(np.dtype(dtype))
+        element = element_named(dtype)
         if element == self.element:
             return self
         return self.graph.node(CastOp, self, result_types=[tensor_type(element, self.shape)])
@@ -364,7 +355,7 @@ class Tensor:
     def _reduced(
         self, operator: type[Reduction], axes: Sequence[int] | None, keep_dims: bool
     ) -> Tensor:
-        chosen = range(self.rank) if axes is None else sorted(a % self.rank for a in axes)
+        chosen = range(self.rank) if axes is None else sorted(axis_of(a, self.rank) for a in axes)
         return self.graph.node(operator, self, axes=list(chosen), keep_dims=keep_dims)
 
 
@@ -374,20 +365,12 @@ def elementwise(operator: type[Node], *operands: Tensor | Number, **properties: 
     by numpy's rules, and on numbers.
     """
     like = next(o for o in operands if isinstance(o, Tensor))
-    shape = _common_shape(*(o.shape for o in operands if isinstance(o, Tensor)))
+    shape = common_shape(*(o.shape for o in operands if isinstance(o, Tensor)))
     spread = [
         o.broadcast(shape) if isinstance(o, Tensor) else like.graph.number(o, like, shape)
         for o in operands
     ]
     return like.graph.node(operator, *spread, **properties)
-
-
-def _common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        found = " and ".join(str(list(s)) for s in shapes)
-        raise GlowError(f"expected shapes that broadcast to each other, found {found}") from None
 
 
 def _hint(name: str) -> str:

@@ -15,8 +15,10 @@ R = TypeVar("R")
 def called(function: Callable[..., R], tensors: Sequence[Tensor], what: str) -> R:
     """
     Returns what a function makes of tensors; `what` says which function of which tensors it is.
-    Raises GlowError if the function does not take so many.
+    Raises GlowError if it is no function, or does not take so many.
     """
+    if not callable(function):
+        raise GlowError(f"expected {what}, found {function!r}")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # functions in C may have none

@@ -14,6 +14,8 @@ from ..errors import GlowError
 from ..whole_file import write_whole
 
 _KEY = "glow.training"
+PROGRESS = ("step", "epoch", "batch", "seed")
+"""The names of the numbers in a checkpoint, integers of at least 0."""
 _MOST = 5
 """The number of differences that an error lists."""
 
@@ -50,8 +52,7 @@ def read_checkpoint(
             arrays = {name: file.get_tensor(name) for name in file.keys()}
     except (OSError, SafetensorError) as error:
         raise GlowError(f"{path}: cannot be read as a checkpoint: {error}") from error
-    if _KEY not in metadata:
-        raise GlowError(f"{path}: is no checkpoint of a training")
+    progress = _progress(path, metadata)
     free = {n for n in {*arrays} ^ {*expected} if optional is not None and n.startswith(optional)}
     compared = ({n: a for n, a in side.items() if n not in free} for side in (arrays, expected))
     problems = _differences(*compared)
@@ -59,7 +60,24 @@ def read_checkpoint(
         shown = "".join(f"\n  {p}" for p in problems[:_MOST])
         more = f"\n  and {len(problems) - _MOST} more" if len(problems) > _MOST else ""
         raise GlowError(f"{path}: is the checkpoint of another network or optimizer:{shown}{more}")
-    return arrays, {name: int(n) for name, n in json.loads(metadata[_KEY]).items()}
+    return arrays, progress
+
+
+def _progress(path: Path, metadata: Mapping[str, str]) -> dict[str, int]:
+    """Returns the numbers of a file. Raises GlowError if it has none, or others."""
+    if _KEY not in metadata:
+        raise GlowError(f"{path}: is no checkpoint of a training")
+    try:
+        found = json.loads(metadata[_KEY])
+    except ValueError:
+        found = None
+    numbers = found if isinstance(found, dict) else {}
+    if any(type(n := numbers.get(name)) is not int or n < 0 for name in PROGRESS):
+        raise GlowError(
+            f"{path}: expected the numbers {', '.join(PROGRESS)} of a training, found "
+            f"{metadata[_KEY]}; the file is damaged, or no checkpoint of Trainer.save"
+        )
+    return {name: numbers[name] for name in PROGRESS}
 
 
 def _differences(found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from ..errors import InputError
+from ..nn.arguments import seed_of
 
 Arrays: TypeAlias = "np.ndarray | Sequence[np.ndarray]"
 Batch: TypeAlias = "tuple[Arrays, Arrays]"
@@ -50,16 +51,28 @@ class Batches:
           seed, the epoch and the batch.
         - `partial`: whether a last batch with fewer examples counts.
 
-        Raises InputError for arrays of different lengths, or fewer examples than a batch has.
+        Raises InputError for what is no array, arrays of different lengths, or fewer examples than
+        a batch has.
         """
+        for array in (inputs, targets):
+            if not isinstance(array, np.ndarray) or not array.ndim:
+                raise InputError(
+                    "expected one array of inputs and one of targets, whose first dimension counts "
+                    f"examples, found {type(array).__name__}; an object with a method "
+                    "`epoch(number)` can give several arrays"
+                )
         if len(inputs) != len(targets):
             raise InputError(
                 f"expected as many targets as inputs, found {len(targets)} and {len(inputs)}"
             )
-        if size < 1 or (len(inputs) < size and not partial):
+        if (
+            not isinstance(size, int | np.integer)
+            or size < 1
+            or (len(inputs) < size and not partial)
+        ):
             raise InputError(f"expected batches of 1 to {len(inputs)} examples, found {size}")
         self._inputs, self._targets = inputs, targets
-        self._size, self._shuffle, self._seed = size, shuffle, seed
+        self._size, self._shuffle, self._seed = size, shuffle, seed_of(seed)
         self._transform, self._partial = transform, partial
 
     def __len__(self) -> int:
@@ -81,8 +94,15 @@ class Batches:
 
 
 def batches_of(dataset: Dataset, epoch: int) -> Iterable[Batch]:
-    """Returns the batches of an epoch."""
-    return dataset.epoch(epoch) if isinstance(dataset, Epochs) else dataset
+    """Returns the batches of an epoch. Raises InputError for what is no data set."""
+    if isinstance(dataset, Epochs):
+        return dataset.epoch(epoch)
+    if not isinstance(dataset, Iterable):
+        raise InputError(
+            f"expected a data set that gives batches, found {type(dataset).__name__}; "
+            "glow.training.Batches makes one of two arrays"
+        )
+    return dataset
 
 
 def parts_of(batch: Batch) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -103,7 +123,7 @@ def arrays_of(arrays: Arrays) -> list[np.ndarray]:
     """
     Returns one array or several as a list. Raises InputError for what is no array of numpy.
     """
-    found = [arrays] if isinstance(arrays, np.ndarray) else list(arrays)
+    found = list(arrays) if isinstance(arrays, Sequence) else [arrays]
     for array in found:
         if not isinstance(array, np.ndarray | np.generic):
             raise InputError(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,22 @@ class Execution:
         else:
             model.run_reporting(outputs, feed, lambda name: complete(name, outputs[name]))
         return outputs
+
+    @contextmanager
+    def undone(self, unless: Callable[[], bool], names: Callable[[], Iterable[str]]):
+        """
+        Gives the states of some `names` the values from before if an error ends what is done
+        meanwhile, `unless` that is complete.
+        """
+        before = {name: self.arrays[name].copy() for name in names() if name in self.arrays}
+        try:
+            yield
+        except BaseException:
+            if not unless():
+                first = {**self._state(), **before}
+                for name in names():
+                    self.arrays[name][...] = first[name]
+            raise
 
     def accept(self, model: CompiledModel) -> None:
         """Makes what the last run wrote besides its states the state."""

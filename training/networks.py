@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import onnx
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..errors import GlowError, ModelError, UnsupportedError
+from ..frontend.onnx.export import export_onnx
 from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.normalization import BatchNormOp
 from ..glow_dialects.interface_attributes import RANGES, VERDICTS
 from ..glow_dialects.operator import text_of
 from ..loading import Dims, declared_parameters, load_parameters
 from ..model_forms import Model
+from ..nn.arguments import Described
 from ..nn.indices import expect_ranges
-from ..nn.modules import Module, names_of
+from ..nn.modules import Module, names_of, output_of
 from ..nn.parameters import Parameter
 from ..nn.tensor import NAME, Graph, Tensor
 from ..runtime.signature import main_function
@@ -73,7 +77,7 @@ class BuiltNetwork(Network):
 
     def outputs(self, graph: Graph, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
         what = f"a network of as many tensors as a batch has inputs, {len(inputs)}"
-        return {"output": called(self._module, inputs, what)}
+        return {"output": output_of(called(self._module, inputs, what))}
 
     def keep(self, values: Mapping[str, np.ndarray]) -> None:
         for parameter, name in self.names.items():
@@ -221,11 +225,37 @@ def network_of(model: Any) -> Network:
     return ImportedNetwork(model)
 
 
+def trained_graph(
+    network: Network, inputs: Mapping[str, Described], then: Callable[..., Tensor] | None
+) -> ModuleOp:
+    """Returns the graph of a network with the values of its parameters, for inference."""
+    graph = Graph(names=network.names)
+    given = [graph.input(name, described) for name, described in inputs.items()]
+    for name, array in network.values.items():
+        graph.parameters[name] = graph.array(array, name)
+    outputs = network.final_outputs(graph, given)
+    if then is None:
+        return graph.finish(outputs)
+    what = f"a function of {counted(len(outputs), 'output')} that is computed then"
+    return graph.finish({"output": called(then, list(outputs.values()), what)})
+
+
+def write_model(path: str | Path, module: ModuleOp) -> None:
+    """Writes a graph as an ONNX model. Raises GlowError if the file cannot be written."""
+    model = export_onnx(module)
+    try:
+        onnx.save(model, path)
+    except OSError as error:
+        raise GlowError(f"cannot write the model {path}: {error.strerror or error}") from error
+
+
 def frozen(names: set[str], patterns: Sequence[str]) -> set[str]:
     """
     Returns the names that match any of some patterns, such as `features.*`. Raises GlowError for a
     pattern that matches none.
     """
+    if isinstance(patterns, str):
+        raise GlowError(f"expected a list of patterns of names, found the string {patterns!r}")
     found: set[str] = set()
     for pattern in patterns:
         matches = {name for name in names if fnmatchcase(name, pattern)}

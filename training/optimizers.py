@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
-from math import cos, pi, sqrt
+from math import cos, inf, pi, sqrt
+from numbers import Real
 from typing import TypeAlias
 
 from ..errors import GlowError
@@ -34,12 +35,13 @@ class Optimizer(abc.ABC):
     ):
         """
         `rate` is the learning rate, or a schedule of it. With `clip_norm`, gradients are scaled so
-        that the norm of all of them together is at most that (Pascanu et al. 2013).
+        that the norm of all of them together is at most that (Pascanu et al. 2013). Raises
+        GlowError for numbers that no optimizer can use.
         """
-        self.weight_decay = weight_decay
+        self.weight_decay = _within("weight_decay", weight_decay)
         self.schedule: Schedule = rate if callable(rate) else constant(rate)
-        if clip_norm is not None and not clip_norm > 0:
-            raise GlowError(f"expected a positive norm to clip gradients to, found {clip_norm}")
+        if clip_norm is not None and (not isinstance(clip_norm, Real) or not clip_norm > 0):
+            raise GlowError(f"expected a positive norm to clip gradients to, found {clip_norm!r}")
         self.clip_norm = clip_norm
 
     def numbers(self, step: int) -> dict[str, float]:
@@ -71,6 +73,26 @@ class Optimizer(abc.ABC):
         return {name: g * scale.cast(g.dtype) for name, g in gradients.items()}
 
 
+def _within(name: str, value: float, below: float = inf) -> float:
+    """Returns a number. Raises GlowError unless it is at least 0 and below another one."""
+    if not isinstance(value, Real) or not 0 <= value < below:
+        limit = "finite" if below == inf else f"below {below:g}"
+        raise GlowError(
+            f"{name}: expected a number that is at least 0 and {limit}, found {value!r}"
+        )
+    return float(value)
+
+
+def _expect_steps(rate: float, steps: int, warmup: int) -> None:
+    """Raises GlowError for what makes no schedule."""
+    constant(rate)
+    if not isinstance(steps, Real) or not isinstance(warmup, Real) or not 0 <= warmup <= steps:
+        raise GlowError(
+            "expected a schedule of at least 0 steps, and a warmup of at least 0 and at most as "
+            f"many, found {steps!r} and a warmup of {warmup!r}"
+        )
+
+
 def _sum(tensors: Sequence[Tensor]) -> Tensor:
     total = tensors[0]
     for tensor in tensors[1:]:
@@ -93,7 +115,7 @@ class SGD(Optimizer):
         clip_norm: float | None = None,
     ):
         super().__init__(rate, clip_norm, weight_decay)
-        self.momentum, self.nesterov = momentum, nesterov
+        self.momentum, self.nesterov = _within("momentum", momentum), nesterov
         self.STATE = ("velocity",) if momentum else ()
 
     def update(
@@ -128,7 +150,10 @@ class Adam(Optimizer):
         clip_norm: float | None = None,
     ):
         super().__init__(rate, clip_norm, weight_decay)
-        self.betas, self.epsilon = betas, epsilon
+        if not isinstance(betas, list | tuple) or len(betas) != 2:
+            raise GlowError(f"expected two betas, such as (0.9, 0.999), found {betas!r}")
+        first, second = (_within("betas", beta, below=1.0) for beta in betas)
+        self.betas, self.epsilon = (first, second), _within("epsilon", epsilon)
 
     def numbers(self, step: int) -> dict[str, float]:
         first, second = (1 - beta**step for beta in self.betas)
@@ -191,7 +216,7 @@ class Adagrad(Optimizer):
         clip_norm: float | None = None,
     ):
         super().__init__(rate, clip_norm, weight_decay)
-        self.epsilon = epsilon
+        self.epsilon = _within("epsilon", epsilon)
 
     def update(
         self,
@@ -225,8 +250,9 @@ class RMSprop(Optimizer):
         clip_norm: float | None = None,
     ):
         super().__init__(rate, clip_norm, weight_decay)
-        self.decay, self.epsilon = decay, epsilon
-        self.momentum, self.centered = momentum, centered
+        self.decay = _within("decay", decay, below=1.0)
+        self.epsilon = _within("epsilon", epsilon)
+        self.momentum, self.centered = _within("momentum", momentum), centered
         kept = {"square": True, "mean": centered, "velocity": bool(momentum)}
         self.STATE = tuple(name for name, used in kept.items() if used)
 
@@ -253,15 +279,18 @@ class RMSprop(Optimizer):
 
 def constant(rate: float) -> Schedule:
     """Returns the same rate for all steps. Raises GlowError for what is no number."""
-    if not isinstance(rate, int | float):
+    if not isinstance(rate, Real):
         raise GlowError(f"expected a learning rate that is a number or a schedule, found {rate!r}")
-    return lambda step: rate
+    number = float(rate)
+    return lambda step: number
 
 
 def linear(rate: float, steps: int, warmup: int = 0) -> Schedule:
     """
     Returns a rate that rises from 0 to `rate` in `warmup` steps, and falls to 0 after `steps`.
+    Raises GlowError for a warmup that is longer.
     """
+    _expect_steps(rate, steps, warmup)
 
     def at(step: int) -> float:
         if step <= warmup:
@@ -274,8 +303,10 @@ def linear(rate: float, steps: int, warmup: int = 0) -> Schedule:
 def cosine(rate: float, steps: int, warmup: int = 0) -> Schedule:
     """
     Returns a rate that rises from 0 to `rate` in `warmup` steps, and falls to 0 after `steps` as
-    half a period of a cosine (Loshchilov and Hutter 2017).
+    half a period of a cosine (Loshchilov and Hutter 2017). Raises GlowError for a warmup that is
+    longer.
     """
+    _expect_steps(rate, steps, warmup)
 
     def at(step: int) -> float:
         if step <= warmup:

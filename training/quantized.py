@@ -20,7 +20,8 @@ from xdsl.ir import Block, SSAValue
 from ..errors import GlowError
 from ..glow_dialects.glow.base import Node
 from ..interface.backend import Backend
-from ..nn.tensor import Graph, Spec, Tensor
+from ..nn.arguments import Spec
+from ..nn.tensor import Graph, Tensor
 from ..quantization.histogram import Histogram
 from ..quantization.options import Quantization
 from ..quantization.quantizer import Quantizer
@@ -81,6 +82,8 @@ class QuantizedNetwork(Network):
     """A network with rounded values. Ranges of activations are parameters that it updates."""
 
     def __init__(self, network: Network, choices: QuantizationAware, backend: Backend):
+        if not isinstance(choices, QuantizationAware):
+            raise GlowError(f"expected quantization to be a QuantizationAware, found {choices!r}")
         self._network, self._choices, self._backend = network, choices, backend
         self._options = choices.options(sorted(frozen(set(network.values), choices.keep_float)))
         self.ranges = RANGE

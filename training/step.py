@@ -22,7 +22,8 @@ from ..errors import GlowError
 from ..glow_dialects.elements import is_float
 from ..glow_dialects.glow.arithmetic import AbsOp
 from ..glow_dialects.glow.logic import AndOp, LessOp, SelectOp
-from ..nn.tensor import Graph, Spec, Tensor, elementwise
+from ..nn.arguments import Spec
+from ..nn.tensor import Graph, Tensor, elementwise
 from ..wording import counted, free_name
 from .calls import called
 from .names import OwnNames

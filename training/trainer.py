@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import onnx
 from xdsl.dialects.builtin import ModuleOp
 
-from ..errors import GlowError
-from ..frontend.onnx.export import export_onnx
+from ..errors import GlowError, InputError
 from ..interface.backend import find_backend, option_owners
-from ..nn.tensor import Described, Graph, Tensor
+from ..nn.arguments import Described, seed_of
+from ..nn.tensor import Tensor
 from .checkpoint import read_checkpoint, write_checkpoint
 from .data import Batch, Dataset, batches_of
 from .execution import Execution, examples, reporting, with_precision
 from .interrupts import uninterrupted
-from .networks import frozen, network_of
+from .networks import frozen, network_of, trained_graph, write_model
 from .nonfinite import first_nonfinite
 from .optimizers import Optimizer
 from .processes import Processes
@@ -90,7 +89,7 @@ class Trainer:
             raise GlowError("the model has no parameters to train")
         self.optimizer = optimizer
         self.backend = backend
-        self.seed = seed
+        self.seed = seed_of(seed)
         self.step = 0
         """The number of steps so far."""
         self.epoch = 0
@@ -255,7 +254,17 @@ class Trainer:
         return self._step(batches, 0)
 
     def _step(self, batches: Sequence[Batch], of_epoch: int) -> list[float]:
-        """Does one step, which takes a number of batches of the epoch."""
+        """Does one step, which takes a number of batches of the epoch, or none of it."""
+        if not batches:
+            raise InputError("expected at least 1 batch for a step, found none")
+        if len(batches) == 1 and self._processes is None:
+            return self._run_batches(batches, of_epoch)  # one program does all, or nothing
+        before = self.step
+        # the first programs of a step change running statistics
+        with self._execution.undone(lambda: self.step > before, lambda: self.network.updated):
+            return self._run_batches(batches, of_epoch)
+
+    def _run_batches(self, batches: Sequence[Batch], of_epoch: int) -> list[float]:
         numbers = self._graphs.numbers(self.step + 1)
         others, losses, own = self._processes, list[float](), self._graphs.own
         reports = {} if others is None else self._reports
@@ -331,7 +340,9 @@ class Trainer:
             outputs = model.run(None, self._execution.feed(model, batch, {}))
             sums += examples(batch) * np.array([*map(float, outputs), 1.0])
         *found, total = sums if others is None else others.total(list(sums))
-        return {name: float(v / total) for name, v in zip(names, found, strict=True) if total}
+        if not total:
+            raise InputError("expected data of at least 1 batch to evaluate, found none")
+        return {name: float(v / total) for name, v in zip(names, found, strict=True)}
 
     def save(self, path: str | Path) -> None:
         """
@@ -373,12 +384,7 @@ class Trainer:
         - `then`: what is computed of the outputs, such as `nn.softmax`, if the loss takes scores.
         """
         self.network.keep(self.parameters)
-        graph = Graph(names=self.network.names)
-        given = [graph.input(name, described) for name, described in inputs.items()]
-        for name, array in self.network.values.items():
-            graph.parameters[name] = graph.array(array, name)
-        outputs = self.network.final_outputs(graph, given)
-        return graph.finish(outputs if then is None else {"output": then(*outputs.values())})
+        return trained_graph(self.network, inputs, then)
 
     def export(
         self,
@@ -391,8 +397,4 @@ class Trainer:
         UnsupportedError for operators that ONNX cannot express, and GlowError if the file cannot be
         written.
         """
-        model = export_onnx(self.graph(inputs, then))
-        try:
-            onnx.save(model, path)
-        except OSError as error:
-            raise GlowError(f"cannot write the model {path}: {error.strerror or error}") from error
+        write_model(path, self.graph(inputs, then))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import glow
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from glow import nn
 from glow.errors import GlowError
-from glow.training import SGD
+from glow.training import SGD, Adagrad, Adam, AdamW, RMSprop, cosine, linear
 from glow.training.optimizers import Schedule
 from onnx import numpy_helper, parser
 
@@ -76,3 +77,67 @@ def test_a_rate_that_is_no_finite_number(found: object, rng: np.random.Generator
 def test_a_file_that_cannot_be_written(tmp_path: Path, rng: np.random.Generator) -> None:
     with pytest.raises(GlowError, match=r"cannot write the model .*: No such file or directory"):
         trainer(rng).export(tmp_path / "none" / "model.onnx", {"x": (5, 3)})
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Adam(0.1, betas=(0.9, 1.0)), "betas: .* at least 0 and below 1, found 1.0"),
+        (lambda: AdamW(0.1, betas=(-0.1, 0.9)), "betas: .* at least 0 and below 1, found -0.1"),
+        (lambda: Adam(0.1, betas=(0.9,)), "expected two betas"),  # pyright: ignore
+        (lambda: Adam(0.1, epsilon=float("nan")), "epsilon: .* 0 and finite, found nan"),
+        (lambda: SGD(0.1, momentum=-0.5), "momentum: .* 0 and finite, found -0.5"),
+        (lambda: SGD(0.1, weight_decay="1"), "weight_decay: .* finite, found '1'"),  # pyright: ignore
+        (lambda: SGD(0.1, clip_norm="1"), "positive norm .*, found '1'"),  # pyright: ignore
+        (lambda: Adagrad(0.1, epsilon=-1.0), "epsilon: .* 0 and finite, found -1.0"),
+        (lambda: RMSprop(0.1, decay=1.5), "decay: .* at least 0 and below 1, found 1.5"),
+        (lambda: linear(0.1, 5, warmup=6), "found 5 and a warmup of 6"),
+        (lambda: cosine(0.1, 5, warmup=6), "found 5 and a warmup of 6"),
+        (lambda: cosine(0.1, -1), "found -1 and a warmup of 0"),
+        (lambda: linear("0.1", 5), "expected a learning rate that is"),  # pyright: ignore
+    ],
+)
+def test_numbers_that_no_optimizer_can_use(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(GlowError, match=message):
+        make()
+
+
+def test_a_rate_that_is_a_number_of_numpy() -> None:
+    assert SGD(np.float32(0.5)).numbers(3) == {"rate": 0.5}  # pyright: ignore
+
+
+def test_a_network_that_returns_no_tensor(rng: np.random.Generator) -> None:
+    layer = nn.Linear(3, 2)
+
+    class Twice(nn.Module):
+        def __init__(self):
+            self.layer = layer
+
+        def __call__(self, x: nn.Tensor) -> nn.Tensor:
+            return self.layer(x), self.layer(x)  # pyright: ignore
+
+    with pytest.raises(GlowError, match="a network that returns one tensor, found tuple"):
+        nn.build(Twice(), {"x": (5, 3)})
+    one = glow.Trainer(Twice(), nn.mean_squared_error, SGD(0.1), backend="interpreter")
+    with pytest.raises(GlowError, match="a network that returns one tensor, found tuple"):
+        one.train_step([batch(rng)])
+    with pytest.raises(GlowError, match="a list of patterns of names, found the string 'layer"):
+        glow.Trainer(layer, nn.mean_squared_error, SGD(0.1), freeze="layer.*")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nn.Conv2d(4, 4, 3, group=0),
+        lambda: nn.Conv2d(4, 4, (3, 3)),  # pyright: ignore
+        lambda: nn.Linear(-1, 2),
+        lambda: nn.Linear(2.5, 2),  # pyright: ignore
+        lambda: nn.LSTM(3, 0),
+        lambda: nn.GRU(3, 2, 0),
+        lambda: nn.MultiHeadAttention(4, 0),
+        lambda: nn.build(nn.MultiHeadAttention(4, 2), {"x": (3, 4)}),
+    ],
+)
+def test_sizes_of_no_module(make: Callable[[], object]) -> None:
+    with pytest.raises(GlowError, match=r"expected .*, found"):
+        make()

@@ -56,11 +56,16 @@ def _state_writers(module: ModuleOp) -> dict[str, list[Instruction]]:
 
 
 @pytest.mark.parametrize(
-    "optimizer",
-    [SGD(0.1), SGD(0.1, 0.9, nesterov=True), AdamW(0.1)],
-    ids=["sgd", "nesterov", "adamw"],
+    ("name", "optimizer"),
+    [
+        ("digits", SGD(0.1)),
+        ("digits", AdamW(0.1)),
+        ("resnet", SGD(0.1, 0.9, nesterov=True)),
+        ("encoder", AdamW(0.1)),
+        ("lstm", SGD(0.1, 0.9, nesterov=True)),
+    ],
+    ids=["digits-sgd", "digits-adamw", "resnet-nesterov", "encoder-adamw", "lstm-nesterov"],
 )
-@pytest.mark.parametrize("name", NETWORKS)
 def test_a_step_has_no_second_copy_of_its_state(
     name: str, optimizer: Optimizer, rng: np.random.Generator
 ) -> None:

@@ -148,6 +148,34 @@ def test_dropout_keeps_the_mean(rng) -> None:
     assert not np.array_equal(found, other)
 
 
+@pytest.mark.parametrize(
+    "described", [(-1, 3), ("N", 3), 3, (2.5,), nn.Spec((2,), "complex64"), np.array(["a"])]
+)
+def test_bad_descriptions_of_inputs(described) -> None:
+    with pytest.raises(GlowError, match=r"of integers of at least 0, found|of floats, integers"):
+        nn.build(nn.relu, {"x": described})
+
+
+def test_numbers_of_numpy_are_numbers(rng) -> None:
+    """Numbers of a wider type do not widen the tensor, as Python's do not."""
+    x = rng.standard_normal((3, 1, 5)).astype(np.float32)
+    module = nn.build(lambda x: np.float64(2) * x - np.float32(0.5), {"x": x})
+    (found,) = glow.compile(module, backend="interpreter")(x)
+    np.testing.assert_array_equal(found, 2 * x - np.float32(0.5), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "classes"), [("int8", 201), ("uint8", 301), ("uint32", 7), ("bool", 2), ("bool", 3)]
+)
+def test_labels_of_types_that_lack_classes(dtype: str, classes: int, rng) -> None:
+    scores = rng.standard_normal((7, classes)).astype(np.float32)
+    labels = rng.integers(0, min(classes, 2 if dtype == "bool" else 128), 7)
+    module = nn.build(nn.cross_entropy, {"scores": scores, "labels": nn.Spec((7,), dtype)})
+    (found,) = glow.compile(module)(scores, labels.astype(dtype))
+    logs = scores - np.log(np.exp(scores.astype(np.float64)).sum(1, keepdims=True))
+    np.testing.assert_allclose(found, -logs[np.arange(7), labels].mean(), rtol=1e-5)
+
+
 def _on(*shapes: tuple[int, ...]) -> list[nn.Tensor]:
     graph = nn.Graph()
     return [graph.input(f"x{i}", shape) for i, shape in enumerate(shapes)]
@@ -165,6 +193,19 @@ def _on(*shapes: tuple[int, ...]) -> list[nn.Tensor]:
         (lambda a: nn.dropout(a, 1.0), [(1,)], "rate of dropout of at least 0 and below 1"),
         (lambda a: nn.max_pool(a, 2), [(1, 2)], "glow.max_pool: "),
         (lambda a: a.graph.formula("y[i] = x[i, 0]", a), [(3,)], "y[i] = x[i, 0]: "),
+        (nn.cross_entropy, [(2, 3), (2,)], "expected labels that are integers, found float32"),
+        (lambda a: nn.softmax(a, 2), [(2, 3)], "expected an axis of -2 to 1, found 2"),
+        (lambda a: a.mean([0, -3]), [(2, 3)], "expected an axis of -2 to 1, found -3"),
+        (lambda a: nn.concat([a, a], 2), [(2, 3)], "expected an axis of -2 to 1, found 2"),
+        (lambda a: nn.concat([], 0), [(1,)], "expected tensors to concatenate, found none"),
+        (lambda a: a.reshape(-2, -3), [(2, 3)], "a shape of integers of at least 0, found [-2, -3"),
+        (lambda a: a.reshape(0, -1), [(2, 3)], "expected a shape of 6 elements, found [0, -1]"),
+        (lambda a: a + "1", [(3,)], "expected a tensor or a number, found str"),
+        (lambda a: np.ones(3) * a, [(3,)], "expected a tensor or a number, found ndarray"),
+        (lambda a: a.cast("int32") + 0.5, [(3,)], "expected an integer of -2147483648 to"),
+        (lambda a: a.cast("uint8") + 256, [(3,)], "expected an integer of 0 to 255 beside a"),
+        (lambda a: a.cast("int64") * float("nan"), [(3,)], "tensor of i64, found nan"),
+        (lambda a: a.cast("words"), [(3,)], "data type 'words' not understood"),
     ],
 )
 def test_bad_networks(function, shapes, message: str) -> None:

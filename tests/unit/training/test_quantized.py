@@ -13,7 +13,7 @@ from glow import nn
 from glow.errors import GlowError, QuantizationError
 from glow.glow_dialects.glow.quantization import FakeQuantizeOp
 from glow.interface.backend import find_backend
-from glow.nn.tensor import Graph, Spec
+from glow.nn import Graph, Spec
 from glow.quantization import choose, choose_per_axis
 from glow.quantization.roles import moved, roles_of
 from glow.quantization.schemas import STORAGES

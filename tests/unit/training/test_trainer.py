@@ -242,6 +242,8 @@ def test_a_parameter_without_influence_has_a_warning_and_no_gradient(rng) -> Non
     [
         ({"freeze": ["1.*"]}, "no parameter that can be trained matches '1.*'; there are 0.bias"),
         ({"freeze": ["*"]}, "the model has no parameters to train"),
+        ({"seed": -1}, "a seed that is an integer of 0 to 2**64 - 1, found -1"),
+        ({"seed": 1.5}, "a seed that is an integer of 0 to 2**64 - 1, found 1.5"),
     ],
 )
 def test_bad_trainers(options: dict, message: str) -> None:
@@ -257,9 +259,11 @@ def test_bad_trainers(options: dict, message: str) -> None:
         ([(np.ones((4, 3), np.float32),)], "pairs of inputs and targets, found 1 parts"),
         ([([[1.0, 2.0, 3.0]], [[1.0, 2.0]])], "an array of numpy, or several, found list"),
         ([(np.ones((0, 3), np.float32), np.ones((0, 2), np.float32))], "one without"),
+        ([(np.ones((4, 3), np.float32), None)], "an array of numpy, or several, found NoneType"),
+        (5, "expected a data set that gives batches, found int"),
     ],
 )
-def test_data_that_are_no_batches(data: list, message: str) -> None:
+def test_data_that_are_no_batches(data, message: str) -> None:
     with pytest.raises(GlowError, match=re.escape(message)):
         _trainer(SGD(0.1)).fit(data, 1)
 
@@ -275,6 +279,7 @@ def test_a_data_set_that_gives_its_batches_once(rng) -> None:
     [
         ({"metrics": {"m": nn.mean_squared_error}}, "expected validation data for metrics"),
         ({"accumulate": 0}, "at least 1 batch for a step, found 0"),
+        ({"validation": []}, "data of at least 1 batch to evaluate, found none"),
     ],
 )
 def test_bad_arguments_of_fit(arguments: dict, message: str, rng) -> None:
