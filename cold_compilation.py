@@ -28,6 +28,7 @@ from .passes.collector import without_garbage_collection
 from .passes.graph.row_means import divide_by_rows
 from .passes.graph.same_for_rows import expect_same_for_rows, rows_of_results
 from .passes.graph.states import set_named_states
+from .runtime.backend_results import program_of
 from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.resume import remaining_stages
 from .runtime.signature import is_symbolic_graph, main_function, signature_of
@@ -96,7 +97,7 @@ class ColdCompilation:
             signature = signature_of(module)
             if stages.verify:
                 _compute_all(stages)
-            program = request.target.compile(stages)
+            program = program_of(request.target, stages)
             self._files.expect_unchanged(external)
             if source is not None:
                 source.external |= external

@@ -47,10 +47,19 @@ class Sampling:
             )
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
-        """Returns the probabilities f64[vocabulary] with which tokens are drawn."""
+        """
+        Returns the probabilities f64[vocabulary] with which tokens are drawn. Raises GlowError
+        unless the largest logit is finite.
+        """
+        if not np.isfinite(largest := logits.max()):
+            raise GlowError(
+                f"expected logits whose largest is finite, found {largest}: the network overflows, "
+                "or its weights or inputs are not finite"
+            )
         if self.temperature == 0:
             return np.eye(1, logits.size, int(logits.argmax()))[0]
-        scaled = (logits - logits.max()).astype(np.float64) / self.temperature
+        with np.errstate(over="ignore"):  # what is not the most likely one at tiny temperatures
+            scaled = (logits - largest).astype(np.float64) / self.temperature
         order = np.argsort(-scaled, kind="stable")
         if self.top_k:
             scaled[order[self.top_k :]] = -np.inf
@@ -82,14 +91,14 @@ def generate(
 
     Prompts of one length run as one batch. The tokens of a prompt depend on the `seed` and its
     number, not on the other prompts. `pieces` are the numbers of prompt tokens of one call, of
-    which one is 1. Raises InputError for a prompt that is empty or no list of integers, GlowError
-    for wrong options and for a model without caches that grow in place, and what a call raises.
+    which one is 1. Raises InputError for a prompt that is empty or no list of integers of at least
+    0, GlowError for wrong options and for a model without caches that grow in place, and what a
+    call raises.
     """
     _expect_options(model, sampling, seed, pieces)
     _expect_integer("most", most, 0)
     given = _all_tokens(prompts)
-    if isinstance(stop, str) or not isinstance(stop, Collection):
-        raise GlowError(f"expected stop to be a collection of tokens, found {stop!r}")
+    ending = _tokens_of_stop(stop)
     found: list[list[int]] = [[] for _ in given]
     for length in sorted({ids.size for ids in given}):
         chosen = [i for i, ids in enumerate(given) if ids.size == length]
@@ -97,7 +106,7 @@ def generate(
         open_ones = set(chosen)
         for _, tokens in zip(range(most), steps, strict=False):
             for i, token in zip(chosen, tokens, strict=True):
-                if token in stop:
+                if token in ending:
                     open_ones.discard(i)
                 elif i in open_ones:
                     found[i].append(token)
@@ -112,7 +121,7 @@ def stream(
     sampling: Sampling | None = None,
     seed: int = 0,
     pieces: Sequence[int] = PIECES,
-    numbers: Sequence[int] | None = None,
+    numbers: Iterable[int] | None = None,
 ) -> Iterator[list[int]]:
     """
     Yields the next token of each prompt, without end. Prompts have one length. `numbers` are those
@@ -123,9 +132,14 @@ def stream(
     given = _all_tokens(prompts)
     if len(lengths := {ids.size for ids in given}) != 1:
         raise InputError(f"expected prompts of one length, found the lengths {sorted(lengths)}")
-    if numbers is not None and len(numbers) != len(given):
-        raise GlowError(f"expected numbers for {len(given)} prompts, found {list(numbers)}")
-    return _stream(model, given, sampling, seed, pieces, numbers)
+    if numbers is not None and not isinstance(numbers, Iterable):
+        raise GlowError(f"expected numbers to be a list of integers, found {numbers!r}")
+    chosen = list(range(len(given)) if numbers is None else numbers)
+    if len(chosen) != len(given):
+        raise GlowError(f"expected numbers for {len(given)} prompts, found {chosen}")
+    for number in chosen:
+        _expect_integer("each of numbers", number, 0)
+    return _stream(model, given, sampling, seed, pieces, chosen)
 
 
 def _expect_options(
@@ -153,6 +167,15 @@ def _expect_integer(name: str, value: object, low: int) -> None:
         raise GlowError(f"expected {name} to be an integer of at least {low}, found {value!r}")
 
 
+def _tokens_of_stop(stop: Collection[int]) -> set[int]:
+    """Returns tokens that end a text. Raises GlowError for what is no collection of tokens."""
+    if isinstance(stop, str) or not isinstance(stop, Collection):
+        raise GlowError(f"expected stop to be a collection of tokens, found {stop!r}")
+    for token in stop:
+        _expect_integer("each of stop", token, 0)
+    return {int(token) for token in stop}
+
+
 def _all_tokens(prompts: Sequence[Sequence[int]]) -> list[np.ndarray]:
     """Returns prompts as `_tokens` does. Raises InputError."""
     if not isinstance(prompts, Iterable):
@@ -161,7 +184,10 @@ def _all_tokens(prompts: Sequence[Sequence[int]]) -> list[np.ndarray]:
 
 
 def _tokens(prompt: Sequence[int]) -> np.ndarray:
-    """Returns a prompt as i64[tokens]. Raises InputError unless it is a list of integers."""
+    """
+    Returns a prompt as integers of any type, [tokens]. Raises InputError unless it is a list of
+    integers of at least 0.
+    """
     try:
         ids = np.asarray(prompt)
     except ValueError:  # lists of several lengths
@@ -170,7 +196,9 @@ def _tokens(prompt: Sequence[int]) -> np.ndarray:
         raise InputError("expected prompts of at least one token, found an empty one")
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
         raise InputError(f"expected each prompt to be a list of integers, found {prompt!r}")
-    return ids.astype(np.int64)
+    if ids.min() < 0:  # an index that counts from the end of the vocabulary
+        raise InputError(f"expected tokens of at least 0, found {ids.min()}")
+    return ids
 
 
 def _stream(
@@ -179,10 +207,10 @@ def _stream(
     sampling: Sampling | None,
     seed: int,
     pieces: Sequence[int],
-    numbers: Sequence[int] | None,
+    numbers: Sequence[int],
 ) -> Iterator[list[int]]:
     choice = sampling or Sampling()
-    streams = [np.random.default_rng([seed, n]) for n in numbers or range(len(prompts))]
+    streams = [np.random.default_rng([seed, n]) for n in numbers]
     ids = np.stack(prompts)
     session = model.session(rows=ids.shape[1])
     logits = _prompt(model, session, ids, pieces)
@@ -208,18 +236,30 @@ def _step(model: CachedModel, session: CacheSession, ids: np.ndarray) -> np.ndar
     """Runs new tokens and returns the logits behind the last one, [batch, vocabulary]."""
     batch, new = ids.shape
     feed: dict[str, np.ndarray] = {}
+    tokens = ""
     for info in model.call_signature.inputs:
-        last = info.shape[-1] if info.shape else None
-        if last == model.total_symbol:
+        last = info.shape[-1] if 0 < len(info.shape) <= 2 else None
+        if last == model.total_symbol and len(info.shape) == 2:
             feed[info.name] = np.ones((batch, session.length + new), info.dtype)
         elif last == model.new_symbol and "position" in info.name:
             places = np.arange(session.length, session.length + new)
-            feed[info.name] = np.broadcast_to(places, ids.shape).astype(info.dtype)
-        elif last == model.new_symbol:
-            feed[info.name] = ids.astype(info.dtype)
+            shape = ids.shape[-len(info.shape) :]
+            feed[info.name] = np.broadcast_to(places, shape).astype(info.dtype)
+        elif last == model.new_symbol and len(info.shape) == 2 and not tokens:
+            tokens = info.name
+            feed[tokens] = _converted(ids, tokens, info.dtype)
         else:
             raise GlowError(
-                f"input {info.name!r} is neither tokens, nor their positions or mask: run a "
-                "session with it, and choose tokens with glow.generation.Sampling"
+                f"input {info.name!r} ({info.shape_text}) is neither tokens, nor their positions "
+                "or mask: run a session with it, and choose tokens with glow.generation.Sampling"
             )
     return session.run(None, feed)[0][:, -1]
+
+
+def _converted(ids: np.ndarray, name: str, dtype: np.dtype) -> np.ndarray:
+    """Returns tokens in the type of an input. Raises InputError for what does not fit into it."""
+    if dtype.kind in "iu" and int(ids.max()) > np.iinfo(dtype).max:
+        raise InputError(
+            f"input {name!r} is {dtype}, which cannot hold all tokens: the largest is {ids.max()}"
+        )
+    return ids.astype(dtype)

@@ -4,7 +4,6 @@ Graphs that serve several sizes of their symbols: models that are imported once 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from .errors import GlowError
+from .fork_safe_lock import ForkSafeLock
 from .frontend.onnx.symbolic import fold_bound, import_with_symbols
 from .glow_dialects.size_decisions import Decisions, deciding
 from .loading import gradient_nodes
@@ -68,7 +68,7 @@ class SharedImports:
         self._graphs: list[GraphWithSymbols] = []
         self._unshared = 0
         """The number of graphs that have served no other sizes."""
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def at(self, several: Sequence[Mapping[str, int]]) -> tuple[list[ModuleOp], set[str]] | None:
         """

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..wording import counted
+from .dlpack import from_dlpack
 from .signature import Signature, TensorInfo, name_list
 
 Outputs: TypeAlias = "Mapping[str, object] | Sequence[object]"
@@ -105,7 +106,7 @@ def copy_results(
 def _destination(value: object, info: TensorInfo) -> np.ndarray:
     """Returns memory of a caller for an output as an array. Raises InputError."""
     try:
-        array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)  # pyright: ignore
+        array = value if isinstance(value, np.ndarray) else from_dlpack(value)
     except (ValueError, TypeError, RuntimeError, BufferError, AttributeError) as error:
         raise InputError(
             f"output {info.name!r}: expected writable memory {info}, found "

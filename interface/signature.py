@@ -11,7 +11,9 @@ import numpy as np
 from ..errors import InputError, LimitError
 from ..lazy import lazy_property
 from ..wording import counted
+from .dlpack import from_dlpack
 from .index_range import IndexRange
+from .python_numbers import of_numbers
 
 _ORT_NAMES = {
     "float32": "float",
@@ -344,14 +346,12 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
     ):
         return value
     try:
-        array = as_array(value)
-    except (ValueError, TypeError, RuntimeError, BufferError) as error:
+        array = of_numbers(value, as_array(value), info.name, info.dtype)
+    except (ValueError, TypeError, RuntimeError, BufferError, OverflowError) as error:
         raise InputError(f"input {info.name!r}: expected {info}, found no array: {error}") from None
     if array.dtype.kind in "OSU":
         what = "None" if value is None else f"{type(value).__name__} without numbers"
         raise InputError(f"input {info.name!r}: expected an array {info}, found {what}")
-    if _fits_as_numbers(value, array, info.dtype):
-        array = array.astype(info.dtype)
     if array.dtype.newbyteorder("=") != info.dtype:
         raise InputError(
             f"input {info.name!r}: expected dtype {info.dtype.name}, found {array.dtype.name}; "
@@ -365,28 +365,13 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
     return np.asarray(array, dtype=info.dtype, order="C")
 
 
-def _fits_as_numbers(value: object, array: np.ndarray, dtype: np.dtype) -> bool:
-    """
-    Returns whether a value consists of Python's numbers, which have no dtype, and keeps them as
-    numbers of `dtype`: integers exactly, floats rounded to floats.
-    """
-    if not isinstance(value, list | tuple | int | float) or hasattr(value, "dtype"):
-        return False
-    if array.size and not np.can_cast(array.dtype, dtype, "same_kind"):
-        return False
-    if array.dtype.kind != "i" or dtype.kind not in "iu":
-        return True
-    bounds = np.iinfo(dtype)
-    return bool(np.all((array >= bounds.min) & (array <= bounds.max)))
-
-
 def as_array(value: object) -> np.ndarray:
     """
     Returns a value as an array. What exports its memory by DLPack, such as a tensor of PyTorch, is
     not copied. Raises what numpy raises.
     """
     if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
-        return np.from_dlpack(value)  # pyright: ignore[reportArgumentType]
+        return from_dlpack(value)
     return np.asarray(value)
 
 

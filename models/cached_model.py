@@ -152,23 +152,36 @@ class CacheSession:
         self._axes = {name: axis_in_state(axis) for name, axis in model.cache_axes.items()}
         self.length = 0
         """The number of tokens so far."""
+        self._last = 0
+        """The number of last rows of the memory that calls have written, to move them."""
 
     def reset(self) -> None:
         """Forgets all tokens, and keeps the memory."""
-        self.length = 0
+        self._forget(0)
 
     def truncate(self, length: int) -> None:
         """Forgets all but the first tokens. Raises InputError if there are fewer."""
         if not isinstance(length, Integral) or not 0 <= length <= self.length:
             raise InputError(f"expected a length in 0 to {self.length}, found {length!r}")
-        self.length = int(length)
+        self._forget(int(length))
+
+    def _forget(self, length: int) -> None:
+        """
+        Forgets all but the first tokens. Their rows become zeros, since programs multiply rows
+        without content by zero, and what is not finite would stay.
+        """
+        behind = max(length, self._rows - self._last)
+        for name, array in self._state.items():
+            array[self._part(self._axes[name], length, self.length)] = 0
+            array[self._part(self._axes[name], behind, self._rows)] = 0
+        self.length, self._last = length, 0
 
     def fork(self) -> CacheSession:
         """Returns another session that has seen the same tokens, with memory of its own."""
         other = CacheSession(self._model, self._least)
         other._rows, other._sizes = self._rows, dict(self._sizes)
         other._state = {name: array.copy() for name, array in self._state.items()}
-        other.length = self.length
+        other.length, other._last = self.length, self._last
         return other
 
     def __call__(self, /, *args: object, **kwargs: object) -> list[np.ndarray]:
@@ -187,12 +200,16 @@ class CacheSession:
         given = self._signature.arrays(input_feed)
         sizes = self._symbol_sizes(given)
         new = sizes.pop(self._model.new_symbol)
-        rows = self._with_room(sizes, new)
+        rows = self._rows_for(sizes, new)
+        as_exported = rows - new < _LEAST_PAST
+        # before the memory grows, since a number of rows without a program would stay
+        program = None if as_exported else self._model.program(sizes, rows, new)
+        self._let_have(sizes, rows)
         feed = dict(zip((info.name for info in self._signature.inputs), given, strict=True))
-        if rows - new < _LEAST_PAST:
+        if program is None:
             outputs = self._compute_as_exported(feed, new)
         else:
-            outputs = self._compute(self._model.program(sizes, rows, new), feed)
+            outputs = self._compute(program, feed)
         return [outputs[i] for i in wanted]
 
     def _symbol_sizes(self, given: Sequence[np.ndarray]) -> dict[str, int]:
@@ -211,29 +228,44 @@ class CacheSession:
             )
         return found
 
-    def _with_room(self, sizes: Mapping[str, int], new: int) -> int:
-        """Lets the memory of the caches be large enough for a call, and returns its rows."""
+    def _rows_for(self, sizes: Mapping[str, int], new: int) -> int:
+        """Returns the rows that the memory of the caches needs for a call. Raises InputError."""
         if self.length and dict(sizes) != self._sizes:
             raise InputError(f"the session has sizes {self._sizes}, found {dict(sizes)}")
         needed = max(self.length + new, self._least, self._rows)
-        rows = self._model.bucket(needed, new + _LEAST_PAST)
-        if rows != self._rows or dict(sizes) != self._sizes:
-            self._grow(sizes, rows)
-            self._rows, self._sizes = rows, dict(sizes)
-        return rows
+        return self._model.bucket(needed, new + _LEAST_PAST)
 
-    def _grow(self, sizes: Mapping[str, int], rows: int) -> None:
-        old, self._state = self._state, {}
+    def _let_have(self, sizes: Mapping[str, int], rows: int) -> None:
+        """
+        Lets the memory of the caches have so many rows, with the tokens so far. Raises InputError,
+        and then changes nothing, if there is no such memory.
+        """
+        if rows == self._rows and dict(sizes) == self._sizes:
+            return
+        try:
+            state = self._grown(sizes, rows)
+        except MemoryError as error:
+            raise InputError(
+                f"no memory for caches of {rows} rows ({error}): run fewer tokens, or ask for "
+                "fewer rows"
+            ) from error
+        self._state, self._rows, self._sizes = state, rows, dict(sizes)
+        self._last = 0
+
+    def _grown(self, sizes: Mapping[str, int], rows: int) -> dict[str, np.ndarray]:
+        """Returns memory of so many rows, with the tokens so far."""
+        found: dict[str, np.ndarray] = {}
         for info in self._model.get_inputs():
             if info.name not in self._axes:
                 continue
             place = self._axes[info.name]
             shape = [sizes.get(d, d) for d in info.shape if d != self._model.past_symbol]
             shape.insert(place, rows)
-            made = self._state[info.name] = np.zeros(shape, info.memory_dtype)
+            made = found[info.name] = np.zeros(shape, info.memory_dtype)
             if self.length:
                 part = self._part(place, 0, self.length)
-                made[part] = old[info.name][part]
+                made[part] = self._state[info.name][part]
+        return found
 
     def _pad(self, feed: dict[str, np.ndarray], rows: Rows) -> None:
         """Inserts zeros for rows without content into inputs that have all tokens."""
@@ -263,7 +295,12 @@ class CacheSession:
             self._state[kept[o]] if o in kept else np.empty(info.shape, info.dtype)
             for o, info in enumerate(model.get_outputs())
         ]
-        model.compute_apart(inputs, outputs)
+        self._last = max(self._last, program.rows.new)
+        try:
+            model.compute_apart(inputs, outputs)
+        except GlowError:
+            self._forget(self.length)  # nothing but rows of the call
+            raise
         self._commit(program.rows)
         return [array for o, array in enumerate(outputs) if o not in kept]
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
-from ..errors import GlowError
+from ..errors import DeviceError, GlowError
+from ..fork_safe_lock import ForkSafeLock
 from ..interface.backend import Backend
 from ..interface.destinations import Outputs, copy_results, destinations, expect_own_memory
 from ..interface.memory_plan import MemoryPlan
 from ..interface.program import InPlaceProgram, Program
+from ..interface.results import results_of
 from ..interface.signature import Signature, TensorInfo
 from ..interface.symbols import checked_sizes, listed_sizes
 from ..runtime.peak_memory import peak_resident_bytes
@@ -53,16 +54,23 @@ class CompiledModel:
         """
         self.backend = backend
         self._stages = stages
-        self._stages_lock = threading.RLock()
+        self._stages_lock = ForkSafeLock()
         self._memory = memory
         self._program = program
         self._signature = signature.visible
         self._outputs = signature
         """The signature of the program, which may have more outputs than a caller sees."""
         self._in_place = _in_place(program, signature)
+        self._writes_in_place = isinstance(program, InPlaceProgram)
         self._random = RandomState() if signature.is_random else None
         self._times = dict(times)
         self._sizes = dict(sizes or {})
+
+    def __reduce__(self) -> NoReturn:
+        raise GlowError(
+            "a compiled model is code of one process, and cannot be copied or pickled: give others "
+            "what it was compiled from; where that was compiled, the cache has the code"
+        )
 
     def __repr__(self) -> str:
         inputs, outputs = map(_listed, (self._signature.inputs, self._signature.outputs))
@@ -103,7 +111,21 @@ class CompiledModel:
 
     def computed(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Does the work of `answer`, and returns outputs in the dtypes of the program."""
-        return self._outputs.used(self._program.run(self._given(inputs)))
+        return self._outputs.used(self._results(self._given(inputs)))
+
+    def _results(self, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """
+        Returns all that the program computes. Raises DeviceError if that is not as the program
+        declares it.
+        """
+        found = self._program.run(inputs)
+        if self._writes_in_place:  # it takes shapes and dtypes from where it is told to write
+            return found
+        try:
+            return results_of(found, self._outputs.outputs)
+        except GlowError as error:
+            said = f"wrong results of the backend {self.backend.name}: {error}"
+            raise DeviceError(said) from None
 
     def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
         """

@@ -165,7 +165,10 @@ class RowsModel(OneProgramModel):
         super().__init__(backend, signature, fixed, limited, rules, symbol)
 
     def _program_outputs(self, sizes: tuple[int, ...]) -> Sequence[TensorInfo]:
-        return self._of_programs[self._of_largest(sizes)]
+        key = self._of_largest(sizes)
+        if key not in self._of_programs:  # inputs of a bucket are padded before they run
+            self._specialized(sizes, ())
+        return self._of_programs[key]
 
     def _with_rows(self, rows: Sequence[Sequence[int]]) -> list[TensorInfo]:
         """Returns the outputs with the symbol at the dimensions of each that are `rows`."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
@@ -90,21 +91,33 @@ class Session:
         states change, unless it raises InputError.
         """
         wanted = self._rest.select(output_names)
-        arrays = self._arrays(input_feed)
-        model = self._model.for_inputs(arrays)
-        outputs = [
-            np.empty(info.shape, info.dtype)
-            for o, info in enumerate(model.get_outputs())
-            if o not in self._kept
-        ]
-        model.compute_apart(arrays, self._with_states(outputs))
+        with self._only_if_it_runs():
+            arrays = self._arrays(input_feed)
+            model = self._model.for_inputs(arrays)
+            outputs = [
+                np.empty(info.shape, info.dtype)
+                for o, info in enumerate(model.get_outputs())
+                if o not in self._kept
+            ]
+            model.compute_apart(arrays, self._with_states(outputs))
         return [outputs[o] for o in wanted]
 
     def run_into(self, outputs: Outputs, input_feed: Mapping[str, object]) -> None:
         """Runs the model as `CompiledModel.run_into` does, without states."""
         memory = destinations(self._rest, outputs)
-        arrays = self._arrays(input_feed)
-        self._model.for_inputs(arrays).compute_into(arrays, self._with_states(memory))
+        with self._only_if_it_runs():
+            arrays = self._arrays(input_feed)
+            self._model.for_inputs(arrays).compute_into(arrays, self._with_states(memory))
+
+    @contextmanager
+    def _only_if_it_runs(self) -> Iterator[None]:
+        """Lets states that begin as zeros have the sizes of a call only if it is not refused."""
+        before = dict(self._state)
+        try:
+            yield
+        except GlowError:
+            self._state = before
+            raise
 
     def _with_states(self, outputs: Iterable[np.ndarray]) -> list[np.ndarray]:
         """Returns memory for all outputs, given that for those that are no states."""

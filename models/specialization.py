@@ -7,7 +7,6 @@ values. `SymbolicModel` makes it when a call needs it, and keeps a bounded numbe
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from ..errors import GlowError, ValuesNeededError
+from ..fork_safe_lock import ForkSafeLock
 from ..interface.backend import Backend
 from ..interface.destinations import Outputs
 from ..interface.signature import Signature, TensorInfo
@@ -42,8 +42,8 @@ class LatestUsed(Generic[K, V]):
     by `size_of`, are more than `limit_size` together.
 
     Any thread may call `get`. Several threads that need one key at a time wait for the first one;
-    threads with different keys do not wait for each other. If `make` fails, the next call tries
-    again.
+    threads with different keys do not wait for each other. If `make` fails, or a process is forked
+    meanwhile, the next call tries again.
     """
 
     def __init__(
@@ -60,8 +60,9 @@ class LatestUsed(Generic[K, V]):
         self._made: OrderedDict[K, V] = OrderedDict()
         self._last: tuple[K, V] | None = None
         """The key that was used last and its value, which need no lock."""
-        self._pending: dict[K, threading.Event] = {}
-        self._lock = threading.Lock()
+        self._making: dict[K, ForkSafeLock] = {}
+        """The keys whose values are being made, with a lock that the thread which does it holds."""
+        self._lock = ForkSafeLock()
 
     def get(self, key: K) -> V:
         """Returns the value of a key, which is made if necessary. Raises the errors of `make`."""
@@ -74,23 +75,24 @@ class LatestUsed(Generic[K, V]):
                     self._made.move_to_end(key)
                     self._last = key, self._made[key]
                     return self._made[key]
-                pending = self._pending.get(key)
-                if pending is None:
-                    mine = self._pending[key] = threading.Event()
-                    break
-            pending.wait()
-        try:
-            value = self._make(key)
-            with self._lock:
-                self._made[key] = value
-                self._last = key, value
-                while len(self._made) > 1 and self._is_full():
-                    self._made.popitem(last=False)
-            return value
-        finally:
-            with self._lock:
-                del self._pending[key]
-            mine.set()
+                making = self._making.setdefault(key, ForkSafeLock())
+            with making:
+                if self._making.get(key) is not making:
+                    continue  # another thread has made the value, or failed
+                try:
+                    return self._made_now(key)
+                finally:
+                    del self._making[key]
+
+    def _made_now(self, key: K) -> V:
+        """Makes the value of a key, and keeps it."""
+        value = self._make(key)
+        with self._lock:
+            self._made[key] = value
+            self._last = key, value
+            while len(self._made) > 1 and self._is_full():
+                self._made.popitem(last=False)
+        return value
 
     def _is_full(self) -> bool:
         """Returns whether there are more values, or larger ones, than are kept."""

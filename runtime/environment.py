@@ -19,13 +19,19 @@ _TRUTHS = {"": False, "0": False, "false": False, "1": True, "true": True}
 def cache_directory() -> Path:
     """
     Returns `$GLOW_CACHE_DIR`, or `glow` in the user's cache directory (`$XDG_CACHE_HOME`,
-    `~/.cache`).
+    `~/.cache`). Raises GlowError if the user has no home directory that would be needed.
     """
     if chosen := os.environ.get("GLOW_CACHE_DIR"):
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # the XDG specification tells programs to ignore a relative path
-    return (Path(base) if os.path.isabs(base) else Path("~/.cache").expanduser()) / "glow"
+    if os.path.isabs(base):  # the XDG specification tells programs to ignore a relative path
+        return Path(base) / "glow"
+    try:
+        return Path("~/.cache").expanduser() / "glow"
+    except RuntimeError:
+        raise GlowError(
+            "the user has no home directory for the cache: GLOW_CACHE_DIR can name a directory"
+        ) from None
 
 
 def cache_limit() -> int:

@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
 from contextlib import AbstractContextManager
 
+from ..fork_safe_lock import ForkSafeLock
 from ..passes.scoped_setting import ScopedSetting
 
 SECONDS = 5e-5
 """The switch interval: how long a thread waits before it asks for the GIL. Python's own is 5 ms."""
 
 
-class _ForkSafeLock:
-    """A reentrant lock that is free in a forked child, if another thread held it."""
-
-    def __init__(self):
-        self._lock = threading.RLock()
-        os.register_at_fork(after_in_child=self._forked)
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-    def _forked(self) -> None:
-        if self._lock.acquire(blocking=False):
-            self._lock.release()
-        else:
-            self._lock = threading.RLock()
-
-
-python_lock = _ForkSafeLock()
+python_lock = ForkSafeLock()
 """
 A thread that compiles holds this lock while it runs Python for long. Two threads that always want
 the GIL would take it from each other every few microseconds, and Python runs in one of them anyway.

@@ -121,6 +121,8 @@ class ModelFiles:
 
 def file_hash(path: Path, cache: Cache) -> str:
     """Returns SHA-256 of a file's content, from the cache if it knows the file. Raises OSError."""
+    if not path.is_file():
+        raise OSError(f"{path} is no file")
     before = identity(path)
     key = key_of("file", str(path), *map(str, before))
     if (found := cache.get(key)) is not None:

@@ -3,10 +3,11 @@ Object code, and the weights of whole programs, on disk, found by the content th
 
 An entry is one file, named by the SHA-256 of everything that its bytes depend on, so an entry is
 never out of date: a different kernel, machine or version is a different name. A file starts with a
-magic number and the SHA-256 of the rest; a truncated or damaged file counts as absent and is
-written again. Files are written under a temporary name and moved into place, so two processes may
-write one entry at once and a reader never sees half of it. Weight segments are files of a kind of
-their own, which are mapped into memory instead of read (`segment_file`).
+magic number and the SHA-256 of its name and the rest; a file that is truncated, damaged or another
+entry's counts as absent and is written again. Files are written under a temporary name and moved
+into place, so two processes may write one entry at once and a reader never sees half of it. Weight
+segments are files of a kind of their own, which are mapped into memory instead of read
+(`segment_file`).
 
 The directory is bounded. Reading an entry renews its modification time, and when the sum of sizes
 passes the limit, the entries that were not used for longest are deleted; a program that uses one
@@ -27,7 +28,6 @@ import mmap
 import os
 import re
 import tempfile
-import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import GlowError
+from ..fork_safe_lock import ForkSafeLock
 from .environment import cache_directory, cache_limit
 from .private_files import (
     UntrustedError,
@@ -77,12 +78,12 @@ class ObjectCache:
     same time.
     """
 
-    def __init__(self, directory: str | Path | None = None, limit: int | None = None):
-        self.directory = cache_directory() if directory is None else Path(directory)
+    def __init__(self, directory: str | Path, limit: int | None = None):
+        self.directory = Path(directory)
         self.limit = cache_limit() if limit is None else limit
         self._size: int | None = None
         """Sum of all entries, in bytes; None before the directory was listed."""
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._is_trusted: bool | None = None
         """Whether the directory may be used; None before it was found."""
 
@@ -106,7 +107,7 @@ class ObjectCache:
             self._warn("read", error)
             return None
         payload = data[_HEADER:]
-        if data[:_HEADER] != _header(payload):
+        if data[:_HEADER] != _header(key, payload):
             return None
         _touch(path)
         return payload
@@ -116,7 +117,7 @@ class ObjectCache:
         Stores `payload` under `key`. Silently keeps nothing if it alone exceeds the limit, and with
         `warn=False` if nothing can be written.
         """
-        data = _header(payload) + payload
+        data = _header(key, payload) + payload
         self._store(self.path(key), len(data), lambda file: file.write(data), warn)
 
     def map_weights(self, key: str, size: int) -> mmap.mmap | None:
@@ -234,9 +235,6 @@ class ObjectCache:
 
     def _warn(self, what: str, error: OSError) -> None:
         name = os.path.abspath(self.directory)
-        if name in _warned:
-            return
-        _warned.add(name)
         if isinstance(error, UntrustedError):
             text = (
                 f"not using the cache of compiled code in {name}: {error}; compiling without it. "
@@ -248,12 +246,18 @@ class ObjectCache:
                 f"cannot {what} the cache of compiled code in {name} ({reason}); "
                 "compiling without it"
             )
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
+        _warn_once(name, text)
+
+
+def _warn_once(directory: str, text: str) -> None:
+    if directory not in _warned:
+        _warned.add(directory)
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
 def expect_cache(value: object) -> None:
     """Raises GlowError unless `value` is the place of a cache."""
-    if not isinstance(value, bool | str | os.PathLike | ObjectCache):
+    if not isinstance(value, bool | str | os.PathLike | ObjectCache) or value == "":
         raise GlowError(f"expected cache to be True, False or a directory, found {value!r}")
     if "\0" in str(value):
         raise GlowError(f"expected cache without a NUL character, found {value!r}")
@@ -262,16 +266,25 @@ def expect_cache(value: object) -> None:
 def open_cache(cache: bool | str | Path | ObjectCache) -> ObjectCache | None:
     """
     Returns the cache that an option means: True for the default, False for none, or a directory.
+    Returns none, with a warning, if there is no default.
     """
     if isinstance(cache, ObjectCache):
         return cache
-    if isinstance(cache, bool):
-        return ObjectCache() if cache else None
-    return ObjectCache(cache)
+    if cache is False:
+        return None
+    try:
+        directory = cache_directory() if cache is True else Path(cache)
+    except GlowError as error:
+        _warn_once("", f"not using a cache of compiled code: {error}")
+        return None
+    return ObjectCache(directory)
 
 
-def _header(payload: bytes) -> bytes:
-    return MAGIC + hashlib.sha256(payload).digest()
+def _header(key: str, payload: bytes) -> bytes:
+    """Returns what an entry begins with. One in the place of another is as good as none."""
+    digest = hashlib.sha256(key.encode())
+    digest.update(payload)
+    return MAGIC + digest.digest()
 
 
 def _is_stale(status: os.stat_result) -> bool:

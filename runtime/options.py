@@ -46,13 +46,19 @@ def expect_verify(value: object) -> None:
         raise GlowError(f"expected verify to be True, False or None, found {value!r}")
 
 
-def at_least_one(name: str, value: object) -> int:
+def at_least(name: str, value: object, low: int) -> int:
     """
-    Returns `value` as an integer of at least 1. Raises GlowError, naming the option, for others.
+    Returns `value` as an integer of at least `low`. Raises GlowError, naming the option, for
+    others.
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise GlowError(f"expected {name} to be an integer of at least 1, found {value!r}")
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
+        raise GlowError(f"expected {name} to be an integer of at least {low}, found {value!r}")
     return int(value)
+
+
+def at_least_one(name: str, value: object) -> int:
+    """Returns what `at_least` returns for 1."""
+    return at_least(name, value, 1)
 
 
 def threads_of(value: object, most: int) -> int:

@@ -17,6 +17,7 @@ from ..errors import GlowError
 from ..glow_dialects.glow_inst.memory import QUALIFIER, argument_attributes
 from ..glow_dialects.plan_attributes import ARENA_SIZE
 from ..interface.backend import Backend, Stage
+from .backend_results import stages_of
 from .signature import is_program
 from .stages import IMPORTED
 
@@ -44,7 +45,7 @@ def remaining_stages(module: ModuleOp, backend: Backend) -> tuple[Sequence[str],
     Raises GlowError for a program of another backend, and for a module that continues with a stage
     that there is not.
     """
-    stages = backend.stages()
+    stages = stages_of(backend)
     made_by, stage, following = (_taken(module, name) for name in (BACKEND, STAGE, NEXT))
     main = next((op for op in module.body.block.ops if _is_main(op)), None)
     is_graph = isinstance(main, FuncOp) and not is_program(main)

@@ -9,7 +9,6 @@ little IR, and a program whose code is found in the cache never generates kernel
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
 
 from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
+from ..fork_safe_lock import ForkSafeLock
 from ..glow_dialects.glow.constant import ConstantOp
 from ..interface.backend import Stage
 from ..passes.collector import without_garbage_collection
@@ -82,7 +82,7 @@ class Stages(Mapping[str, ModuleOp]):
         self._kept = {0: module}
         self.verify = verify
         self._context = make_context()
-        self._lock = threading.RLock()
+        self._lock = ForkSafeLock()
         if verify is not False:
             imported = len(done) == 1
             verify_module(module, "the imported graph" if imported else f"stage {done[-1]}")

@@ -40,7 +40,7 @@ def used_schedules(
     else:
         assert cache is not None
         # programs start faster where nothing was tuned if they need not know the file's name
-        if not schedules_directory(cache).is_dir():
+        if not os.path.isdir(schedules_directory(cache)):  # it may be out of reach
             return None
         path = default_file(cache, machine)
         if not _may_use(path):
@@ -52,7 +52,7 @@ def used_schedules(
 
 def _may_use(path: Path) -> bool:
     """Returns whether there is a file that only this user can have written."""
-    if not path.exists():
+    if not os.path.exists(path):
         return False
     try:
         expect_private_directory(path.parent.parent)

@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from glow.errors import GlowError
+from glow.errors import GlowError, one_line
 from glow.loading import load_model
 from glow.runtime.bundle import write_bundle
 from glow.runtime.cpu_backend import CpuBackend
@@ -37,8 +37,8 @@ def main() -> int:
         )
         stages = Stages(load_model(args.model), backend.stages())
         objects = write_bundle(stages, backend, args.folder)
-    except GlowError as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (GlowError, OSError) as error:
+        print(f"error: {one_line(error)}", file=sys.stderr)
         return 1
     print(f"{len(objects)} object files, network.h and weights.bin written to {args.folder}")
     return 0

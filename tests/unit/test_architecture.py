@@ -47,6 +47,7 @@ ALLOWED = {
     | {"parsing", "progress_bar", "universe"},
     "errors": set(),
     "lazy": set(),
+    "fork_safe_lock": set(),
     "perfetto": set(),
     "progress_bar": set(),
     "table": set(),
@@ -108,7 +109,9 @@ DIALECTS = {
 }
 """The other dialects that each dialect may know, also through shared modules."""
 
-FOR_ALL = {"byte_sizes", "errors", "lazy", "svg", "table", "whole_file", "wording"}
+FOR_ALL = {
+    *("byte_sizes", "errors", "fork_safe_lock", "lazy", "svg", "table", "whole_file", "wording"),
+}
 DIALECT_DEPENDENCIES = {"xdsl", "typing_extensions"}
 LONGEST_FILE = {True: 400, False: 450}
 """Lines of a file in the package, and of one outside."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import os
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import glow
 import numpy as np
@@ -85,3 +89,50 @@ def test_the_model_stays_usable(
             compiled(*bad)
         for a, b in zip(compiled(*good), want, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("sign", ["", "U"])
+def test_integers_of_python_are_those_of_the_input(
+    sign: str, bits: int, rng: np.random.Generator
+) -> None:
+    element = getattr(TensorProto, f"{sign}INT{bits}")
+    made = model(
+        [node("Identity", ["x"], ["y"])],
+        [value("x", [3], element)],
+        [value("y", [3], element)],
+    )
+    compiled = glow.compile(made, "interpreter")
+    least, most = (0, (1 << bits) - 1) if sign else (-1 << (bits - 1), (1 << (bits - 1)) - 1)
+    drawn = int(rng.integers(0, 128))
+    for numbers in ([least, drawn, most], (most, most, most), [True, False, drawn]):
+        assert compiled(numbers)[0].tolist() == list(numbers)
+    for wrong in (least - 1, most + 1, 1 << 64, -1 << 64, 1 << 2000):
+        with pytest.raises(glow.InputError, match=f"expected integers of {least} to {most} for"):
+            compiled([drawn, wrong, drawn])
+    for floats in ([1.0, 1.0, drawn], [1.0, 1 << 64, drawn], [float(most), most, most]):
+        with pytest.raises(glow.InputError, match=r"expected dtype|found list without numbers"):
+            compiled(floats)
+
+
+def test_large_integers_of_python_are_rounded_to_floats() -> None:
+    made = model([node("Neg", ["x"], ["y"])], [value("x", [2])], [value("y", [2])])
+    compiled = glow.compile(made, "interpreter")
+    assert compiled([1 << 70, -(1 << 64) - 1])[0].tolist() == [-float(1 << 70), float(1 << 64)]
+    with pytest.raises(glow.InputError, match="int too large to convert to float"):
+        compiled([1 << 2000, 0])
+
+
+def test_a_model_in_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "model.onnx"
+    os.mkfifo(pipe)
+    for cache in (False, tmp_path / "cache"):
+        with pytest.raises(glow.ModelError, match=r"model.onnx: is a pipe or a device, expected"):
+            glow.compile(pipe, cache=cache)
+
+
+@pytest.mark.parametrize("taken", [pickle.dumps, copy.deepcopy, copy.copy])
+def test_models_stay_in_their_process(taken: Callable[[object], object]):
+    model = glow.compile(sums(), backend="interpreter")
+    with pytest.raises(glow.GlowError, match="give others what it was compiled from"):
+        taken(model)

@@ -47,6 +47,45 @@ def test_network_in_a_c_program(threads: int, tmp_path: Path, rng: np.random.Gen
     np.testing.assert_array_equal(found, wanted)
 
 
+_TWO = """
+#include <stdio.h>
+typedef void entry(const void *weights, void *const *io, void *arena);
+entry first_main, second_main;
+static _Alignas(64) char none[1], arena[1 << 20];
+
+int main(void) {
+  float x[6], y[6], sum[6], product[6], unused[6];
+  void *first[] = {x, y, sum, unused}, *second[] = {x, y, product, unused};
+  for (int i = 0; i < 6; i++) x[i] = i - 2.5f, y[i] = 0.5f * i;
+  first_main(none, first, arena);
+  second_main(none, second, arena);
+  for (int i = 0; i < 6; i++)
+    if (sum[i] != x[i] + y[i] || product[i] != x[i] * y[i]) return 1 + i;
+  return 0;
+}
+"""
+
+
+@pytest.mark.skipif(COMPILER is None or not shutil.which("objcopy"), reason="needs a C compiler")
+def test_two_networks_in_a_c_program(tmp_path: Path) -> None:
+    """Each is one object whose entry has another name, as docs/targets.md says."""
+    assert COMPILER is not None
+    backend = CpuBackend(cache=False)
+    for name, operator in (("first", "glow.add"), ("second", "glow.mul")):
+        stages = Stages(graph(GRAPH.replace("glow.add", operator)), backend.stages())
+        objects = write_bundle(stages, backend, tmp_path / name)
+        for command in (
+            ["ld", "-r", "-o", f"{name}.o", *objects],
+            ["objcopy", f"--redefine-sym=glow_main={name}_main", f"{name}.o"],
+            ["objcopy", f"--keep-global-symbol={name}_main", f"{name}.o"],
+        ):
+            subprocess.run(command, cwd=tmp_path, check=True)
+    (tmp_path / "two.c").write_text(_TWO)
+    command = [COMPILER, "-no-pie", "-o", "two", "two.c", "first.o", "second.o", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "two"], timeout=60, check=False).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -62,6 +101,13 @@ def test_errors_of_the_example(arguments: list[str], message: str, tmp_path: Pat
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
     assert message in done.stderr
+
+
+def test_a_bundle_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    command = [sys.executable, EXAMPLES / "c_program" / "build.py", DIGITS, tmp_path / "file"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, f"error: {tmp_path / 'file'}: File exists\n")
 
 
 def test_the_header_of_a_bundle(tmp_path: Path) -> None:

@@ -226,6 +226,67 @@ def test_more_rows_than_positions_are_an_error_that_names_buckets(rng: np.random
     _expect_close(_compiled(network, buckets=[32, POSITIONS]).session()(ids)[0], want)
 
 
+@pytest.mark.parametrize("new", [1, 3])
+def test_forgotten_tokens_leave_no_trace(new: int, rng: np.random.Generator):
+    """Also those whose keys and values are not finite."""
+    network = small_decoder(rng, layers=1)
+    (wte,) = (i for i in network.graph.initializer if i.name == "wte")
+    tokens = onnx.numpy_helper.to_array(wte).copy()
+    tokens[0] = np.inf
+    wte.CopyFrom(onnx.numpy_helper.from_array(tokens, "wte"))
+    model, bad = _compiled(network, buckets=[11, 29]), np.zeros((1, 3), np.int64)
+    ids = rng.integers(1, VOCABULARY, (1, 5 + new))
+    (want, *_) = _reference(network).run(None, {"ids": ids, **no_past(network)})
+    session = model.session()
+    for _ in range(2):
+        assert np.isnan(session(bad[:, :new])[0]).any()
+        session.reset()
+        _expect_close(session(ids[:, :5])[0], np.asarray(want)[:, :5])
+        assert np.isnan(session(bad)[0]).any()
+        session.truncate(5)
+        _expect_close(session.fork()(ids[:, 5:])[0], np.asarray(want)[:, 5:])
+        _expect_close(session(ids[:, 5:])[0], np.asarray(want)[:, 5:])
+
+
+def test_a_session_survives_a_call_that_has_no_program(rng: np.random.Generator):
+    """Its memory stays as large as before, for which there are programs."""
+    network = small_decoder(rng, layers=1)
+    ids = rng.integers(0, VOCABULARY, (1, 17))
+    (want, *_) = _reference(network).run(None, {"ids": ids, **no_past(network)})
+    session = _compiled(network, buckets=[17, POSITIONS + 5]).session()
+    _expect_close(session(ids[:, :14])[0], np.asarray(want)[:, :14])
+    with pytest.raises(glow.ModelError, match=f"caches of {POSITIONS + 5} rows"):
+        session(ids[:, :5])
+    _expect_close(session(ids[:, 14:])[0], np.asarray(want)[:, 14:])
+
+
+def test_a_session_survives_a_lack_of_memory(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+):
+    """It keeps its tokens where there is no memory for more."""
+    network = small_decoder(rng, layers=1)
+    ids = rng.integers(0, VOCABULARY, (1, 13))
+    model = _compiled(network, "interpreter", buckets=[8, 31])
+    (want, *_) = _reference(network).run(None, {"ids": ids, **no_past(network)})
+    session, zeros = model.session(), np.zeros
+    session(ids[:, :3])
+
+    def no_second_cache(shape, *rest):
+        if isinstance(shape, list) and 31 in shape:
+            made.append(shape)
+            if len(made) == 2:
+                raise MemoryError("no room")
+        return zeros(shape, *rest)
+
+    made: list[object] = []
+    monkeypatch.setattr(np, "zeros", no_second_cache)
+    with pytest.raises(glow.InputError, match=r"no memory for caches of 31 rows \(no room\)"):
+        session(ids[:, 3:])
+    monkeypatch.undo()
+    assert session.length == 3
+    _expect_close(session(ids[:, 3:])[0], np.asarray(want)[:, 3:])
+
+
 def test_caches_are_changed_in_place(rng: np.random.Generator):
     """No copy writes more of a cache than the new rows, and none is in the arena."""
     model = _compiled(small_decoder(rng, layers=1), buckets=[32])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pwd
 from pathlib import Path
+from typing import NoReturn
 
 import glow
 import pytest
 from glow.errors import GlowError
+from glow.runtime import object_cache
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.environment import DEFAULT_LIMIT, cache_directory, cache_limit, verifies
 from glow.runtime.object_cache import ObjectCache
@@ -21,6 +24,22 @@ def test_cache_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     assert cache_directory() == Path.home() / ".cache" / "glow"
     monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "own"))
     assert cache_directory() == tmp_path / "own"
+
+
+def test_a_user_without_a_home_directory_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(user: int) -> NoReturn:
+        raise KeyError(user)
+
+    for name in ("GLOW_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.setattr(object_cache, "_warned", set())
+    with pytest.raises(GlowError, match="no home directory for the cache: GLOW_CACHE_DIR can"):
+        cache_directory()
+    with pytest.warns(RuntimeWarning, match="not using a cache of compiled code: the user has no"):
+        assert CpuBackend().cache is None
+    assert CpuBackend().cache is None  # warns once
+    assert CpuBackend(cache=False).cache is None
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,16 @@ from contextlib import contextmanager
 
 import glow
 import numpy as np
+import onnx
 import pytest
 from glow.lazy import lazy_property
+from glow.models.specialization import LatestUsed
 from glow.passes.collector import without_garbage_collection
 from glow.runtime.gil_switch import python_lock, short_gil_switch
+from glow.runtime.stages import Progress
 from glow.tests.support.seeds import start_run, start_test
 from glow.tests.unit.runtime.team_checks import check_same, graph, in_child
+from onnx import helper
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux only")
 
@@ -103,6 +107,60 @@ def test_a_child_reads_a_property_that_another_thread_computes():
     finally:
         may_end.set()
         thread.join()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_makes_a_value_that_another_thread_makes():
+    waits: list[Wait] = []
+
+    def make(key: int) -> int:
+        if waits:
+            waits[0]()
+        return key + 1
+
+    def get(wait: Wait) -> None:
+        waits.append(wait)
+        kept.get(5)
+
+    def is_made() -> bool:
+        waits.clear()
+        return kept.get(5) == 6
+
+    kept = LatestUsed(make, 2)
+    with another_thread(get):
+        assert in_child(is_made)
+    assert kept.values() == [6]
+
+
+def negation() -> onnx.ModelProto:
+    """Returns a network for any number of rows."""
+    x, y = (helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, ["n", 3]) for n in "xy")
+    made = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "negation", [x], [y])
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_specializes_a_model_that_another_thread_specializes(rng: np.random.Generator):
+    waits: list[Wait] = []
+
+    def progress(_: Progress) -> None:
+        if waits:
+            waits.pop()()
+
+    def specialize(wait: Wait) -> None:
+        waits.append(wait)
+        model.specialize({"n": 5})
+
+    def runs() -> bool:
+        waits.clear()
+        return np.array_equal(model(x)[0], -x)
+
+    x = rng.standard_normal((5, 3), dtype=np.float32)
+    model = glow.compile(negation(), cache=False, progress=progress)
+    model.specialize({"n": 2})  # imports what a compilation needs
+    model.specialize({"n": 7})
+    with another_thread(specialize):
+        assert in_child(runs)
 
 
 def compile_in_children(seed: int) -> None:

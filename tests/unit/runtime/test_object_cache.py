@@ -9,9 +9,12 @@ import sys
 import warnings
 from pathlib import Path
 
+import glow
 import pytest
+from glow.errors import GlowError
 from glow.runtime import object_cache
 from glow.runtime.object_cache import ObjectCache, key_of, open_cache
+from glow.tests.support.small_models import small_network
 
 
 def test_keys_depend_on_every_part_and_on_where_parts_end():
@@ -51,6 +54,14 @@ def test_damaged_entries_count_as_absent_and_are_rewritten(tmp_path: Path, damag
     path.write_bytes(damage(path.read_bytes()))
     assert cache.get("key") is None
     cache.put("key", b"object code")
+    assert cache.get("key") == b"object code"
+
+
+def test_an_entry_in_the_place_of_another_counts_as_absent(tmp_path: Path):
+    cache = ObjectCache(tmp_path)
+    cache.put("key", b"object code")
+    cache.path("other").write_bytes(cache.path("key").read_bytes())
+    assert cache.get("other") is None
     assert cache.get("key") == b"object code"
 
 
@@ -167,6 +178,15 @@ def test_path_that_is_a_file_warns_once(tmp_path: Path):
         assert cache.get("key") is None
         assert not cache.put_weights("key", memoryview(b"x"))
         assert cache.map_weights("key", 1) is None
+
+
+def test_directory_out_of_reach_warns_and_nothing_is_looked_up_in_it(monkeypatch):
+    monkeypatch.setattr(object_cache, "_warned", set())
+    with pytest.warns(RuntimeWarning, match="File name too long"):
+        model = glow.compile(small_network(1), symbols={"batch": 1}, cache="x" * 5000)
+    assert not model.from_cache
+    with pytest.raises(GlowError, match="expected cache to be True, False or a directory, found"):
+        glow.compile(small_network(1), cache="")
 
 
 def test_entries_of_a_read_only_directory_are_used(tmp_path: Path, monkeypatch):

@@ -72,6 +72,19 @@ def test_other_symbols_have_programs(rng: np.random.Generator):
         model(**attention_feed(rng, 1, 10))
 
 
+@pytest.mark.parametrize("buckets", [{"batch": [4]}, {"sequence": [7]}])
+def test_buckets_of_symbols(rng: np.random.Generator, buckets: dict[str, list[int]]):
+    """A call is padded before its program is there."""
+    data = attention(masked=True)
+    model = glow.compile(data, symbols=RANGE, rows="sequence", buckets=buckets)
+    exact = expected(data)
+    for batch, length in ((3, 5), (2, 1), (4, 7)):
+        given = attention_feed(rng, batch, length)
+        (got,), want = model(**given), exact(given)
+        assert got.shape == want.shape
+        close(got, want)
+
+
 def test_other_symbols_may_be_fixed(rng: np.random.Generator):
     data = attention(masked=True)
     model = glow.compile(data, symbols={"batch": 2, "sequence": (1, 9)}, rows="sequence")

@@ -232,6 +232,31 @@ def test_indices_of_a_session_are_checked(rng: np.random.Generator):
     np.testing.assert_array_equal(y, table[at] + 2)
 
 
+def test_a_refused_call_gives_states_no_sizes(rng: np.random.Generator):
+    """States of zeros get the batch of the first call that is not refused."""
+    network = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        summed (int64[batch] at, float[5, 3] table, float[batch, 3] h)
+            => (float[batch, 3] y, float[batch, 3] next) {
+          row = Gather(table, at)
+          next = Add(row, h)
+          y = Relu(next)
+        }
+    """)
+    session = glow.compile(network.SerializeToString(), states={"h": "next"}).session()
+    table = rng.standard_normal((5, 3)).astype(np.float32)
+    feed, y = {"at": np.array([1, 7]), "table": table}, np.empty((2, 3), np.float32)
+    with pytest.raises(glow.InputError, match="found 7 at"):
+        session.run(None, feed)
+    with pytest.raises(glow.InputError, match="found 7 at"):
+        session.run_into([y], feed)
+    assert session.state == {}
+    at = np.array([0, -1, 3])
+    for times in (1, 2):
+        want = np.maximum(table[at] * times, 0)
+        np.testing.assert_allclose(session(at, table)[0], want, rtol=1e-6)
+
+
 def test_a_model_without_states_has_no_sessions():
     with pytest.raises(glow.GlowError, match="has no states"):
         glow.compile(graph(), "interpreter").session()

@@ -284,8 +284,14 @@ import numpy as np
 """
 
 
+@pytest.fixture(scope="module")
+def cache_of_ends(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a cache for the processes that end, of which the first one compiles."""
+    return tmp_path_factory.mktemp("ends")
+
+
 @pytest.mark.parametrize("end", ENDS)
-def test_the_interpreter_ends(end: str, tmp_path: Path):
+def test_the_interpreter_ends(end: str, tmp_path: Path, cache_of_ends: Path):
     file = tmp_path / "graph.mlir"
     file.write_text(GRAPH, encoding="utf-8")
     early = ENDS[end] if end.startswith("with calls after") else ""
@@ -294,7 +300,7 @@ def test_the_interpreter_ends(end: str, tmp_path: Path):
 if {bool(early)}:
     atexit.register(lambda: model(*arrays))
 import glow
-model = glow.compile({str(file)!r}, threads=3, cache={str(tmp_path)!r})
+model = glow.compile({str(file)!r}, threads=3, cache={str(cache_of_ends)!r})
 arrays = [np.ones(i.shape, i.dtype) for i in model.get_inputs()]
 {late}
 """
