@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .instruction_kinds import LOOKUP_RULES
-from .machine import MachineDescription
+from .machine import LINE_BYTES, MachineDescription
 from .timings import TIMINGS
 
 # caches
@@ -122,11 +122,22 @@ def tile_step(
     folds = machine.broadcasts_operands
     overlap = TIMINGS.tile_load_overlap if folds else TIMINGS.tile_broadcast_overlap
     arithmetic = max(filters * pixels / TIMINGS.vector_units, TIMINGS.fma_latency)
-    loads = (filters + pixels) / TIMINGS.loads_per_cycle
-    cycles = max(arithmetic, loads, from_l2 * TIMINGS.l2_vector_cycles * filters)
+    vector_bytes = machine.vector_bits // 8
+    is_line = vector_bytes >= LINE_BYTES
+    rate = TIMINGS.line_loads_per_cycle if is_line else TIMINGS.loads_per_cycle
+    loads = (filters + pixels) / rate
+    cycles = max(arithmetic, loads, from_l2 * filters * vector_bytes / TIMINGS.l2_bytes_per_cycle)
     cycles += overlap * loads
-    cycles += TIMINGS.tile_filter_cycles * filters
+    cycles += filters * (TIMINGS.tile_filter_cycles if from_l2 else TIMINGS.near_filter_cycles)
     return cycles + far * TIMINGS.far_pixel_cycles * pixels + TIMINGS.tile_step_cycles
+
+
+def waiting_sums(vectors: float) -> float:
+    """
+    Returns the cycles of storing vectors of sums at the end of a chunk of a reduction, and of
+    loading them in the next one.
+    """
+    return TIMINGS.tile_cycles + vectors * TIMINGS.tile_result_cycles
 
 
 def results(vectors: float, weight: int) -> float:

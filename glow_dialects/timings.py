@@ -25,6 +25,8 @@ class Timings:
     """Vector operations that a core starts in a cycle."""
     loads_per_cycle: int = 2
     """Vectors that a core loads in a cycle from the first cache."""
+    line_loads_per_cycle: float = 1.0
+    """The same of whole lines, and of elements that fill one: an Ice Lake loads 1.1."""
     elementary_operations: int = 25
     """Operations of exp, log, tanh and other elementary functions, as they are expanded."""
     product_efficiency: float = 0.8
@@ -88,8 +90,7 @@ class Timings:
     # steps of reductions in general
 
     reduction_fma_cycles: float = 1.0
-    """Cycles of a multiplication and addition. Loops that are not register tiles of products do
-    not keep several vector units busy."""
+    """Cycles of a multiplication and addition in loops that keep a single vector unit busy."""
     reduction_overlap: float = 0.25
     """Part of the shorter of arithmetic and loads that the longer does not hide."""
     reduction_step_cycles: float = 2.0
@@ -104,14 +105,15 @@ class Timings:
     tile_broadcast_overlap: float = 0.5
     """The same where a broadcast is an instruction of its own (`broadcasts_operands`)."""
     tile_filter_cycles: float = 0.5
-    """A vector of a filter in a step, besides its load."""
+    """A vector of a filter from the second cache in a step, besides its load."""
+    near_filter_cycles: float = 0.3
+    """The same of one that stays in the first cache."""
     far_pixel_cycles: float = 0.35
     """Broadcasting a pixel that is not in the second cache, besides its load."""
     prefetched_pixel_share: float = 0.1
     """The part of these cycles that remains where the tile before prefetches the pixel."""
-    l2_vector_cycles: float = 2.2
-    """Loading a vector of filters from the second cache. On a Zen 3, tiles of 32-byte vectors read
-    14 bytes a cycle."""
+    l2_bytes_per_cycle: float = 14.5
+    """Bytes that tiles load from L2 in a cycle: 14 on a Zen 3, 18 on an Ice Lake."""
     tile_cycles: float = 16.0
     """Starting and finishing a tile, besides its stores."""
     tile_result_cycles: float = 2.0
@@ -290,13 +292,11 @@ class Timings:
     least_vector_channels: float = 0.25
     """Channels, in vectors, of which points of images are read together."""
     copied_reads: int = 8
-    """Elements that are copied with their channels together in the time in which one is read where
-    they are apart."""
+    """Elements that are copied in the time in which one is read whose channels are apart."""
     least_packed_queries: int = 12
     """Positions of a query that repay packing keys and values into panels."""
     masked_keys: int = 96
-    """Keys of a block, at most, where a mask may hide whole blocks, if there are more than two:
-    twice the positions of a query that meet it."""
+    """The most keys of a block that a mask may hide: twice the positions that meet them."""
     least_packed_steps: int = 16
     """Steps of a recurrent layer that repay packing its weights into panels."""
     rows_ahead: int = 64

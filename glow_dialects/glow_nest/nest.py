@@ -188,6 +188,16 @@ class Nest:
         return any(d.limit is not None for d in (*self.parallel, *self.reduced))
 
     @property
+    def keeps_sums(self) -> bool:
+        """
+        Whether sums of a part of the reduction can wait where it writes: nothing else is there, and
+        no point is visited twice.
+        """
+        of, elements = self.reduction, [w.element for w in self.writes]
+        alone = not self.in_place and not self.is_limited
+        return of is not None and alone and elements == [of.element]
+
+    @property
     def writes_sums(self) -> bool:
         """Whether it writes only what it reduces, in the type of the reduction."""
         of, elements = self.reduction, [w.element for w in self.writes]

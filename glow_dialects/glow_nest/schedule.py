@@ -37,7 +37,7 @@ LoopParts = Mapping[Dim, Sequence[LoopPart]]
 class Chunks:
     """
     A reduction in chunks: the steps of one are done in all tiles of the loops inside, then those of
-    the next. Meanwhile sums wait where the nest writes them.
+    the next. Meanwhile sums wait where the nest writes them. The body follows the last chunk.
     """
 
     number: Dim

@@ -375,14 +375,15 @@ def _verify_register_tile(nest: Nest, schedule: RegisterTile) -> None:
                 f"expected the next tile of a read along a parallel loop other than that of the "
                 f"vectors, found {number} along {dim.name}"
             )
-    if chunks is not None and (
-        chunks.number is not next(iter(schedule.reduced), None)
-        or chunks.inside not in nest.parallel
-    ):
+    if chunks is None:
+        return
+    if schedule.reduced[:1] != (chunks.number,) or chunks.inside not in nest.parallel:
         raise VerifyException(
             "expected chunks whose number is the first loop of the reduction, inside a parallel "
             f"loop, found {chunks.number.name} and {chunks.inside.name}"
         )
+    if not nest.keeps_sums:
+        raise VerifyException("expected chunks of sums that can wait where nothing else is")
 
 
 def _verify_transpose(nest: Nest, schedule: RegisterTranspose) -> None:

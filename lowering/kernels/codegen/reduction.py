@@ -140,13 +140,16 @@ class TileReduction:
         """Returns the values of accumulators before the first step."""
         loads, points = Loads(tile, self._wide), sums.points
         if self.starts_with_operand:
-            return [loads(tile.nest.operands[0], point).ssa for point in points]
-        element = self._of.element
-        neutral = self._wide.number(identity(self._of.combine, element), element).ssa
+            first = [loads(tile.nest.operands[0], point).ssa for point in points]
+        else:
+            element = self._of.element
+            neutral = self._wide.number(identity(self._of.combine, element), element).ssa
+            first = [neutral] * sums.count
         if tile.has_sums is None:
-            return [neutral] * sums.count
+            return first
         before = [loads(tile.nest.writes[0], point).ssa for point in points]
-        return [self._wide.emitter.select(tile.has_sums, s, neutral) for s in before]
+        pairs = zip(before, first, strict=True)
+        return [self._wide.emitter.select(tile.has_sums, s, new) for s, new in pairs]
 
     def _reduced(self, level: int, tile: Tile, sums: Sums, accumulators: Carried) -> Carried:
         """Returns the accumulators after the loops from a level on."""

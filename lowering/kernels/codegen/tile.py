@@ -42,15 +42,19 @@ class Tile:
     """How many values limited loops have."""
     has_sums: SSAValue | None = None
     """In a chunk of the reduction: whether there are sums of former chunks."""
+    goes_on: SSAValue | None = None
+    """In a chunk of the reduction: whether chunks follow."""
     is_minor: bool = False
     """Whether a small part of the elements is in tiles with the same code."""
 
     def at(self, dim: Dim, span: TileSpan, number: IndexLike) -> Tile:
         """Returns the tile that begins `number` elements behind the start of a span of a loop."""
-        e, revisited, has_sums = self.memory.emitter, self.revisited, self.has_sums
+        e, revisited = self.memory.emitter, self.revisited
+        has_sums, goes_on = self.has_sums, self.goes_on
         chunks = self.schedule.chunks if isinstance(self.schedule, RegisterTile) else None
         if chunks is not None and dim is chunks.number:
             has_sums = e.compare("ne", e.index(number), e.index(0))
+            goes_on = e.compare("ne", e.index(number), e.index(dim.size - 1))
         elements = self.elements if span.tile is None else {**self.elements, dim: span.tile}
         starts, moved = self.starts, self.places
         if span.in_rows:
@@ -73,6 +77,7 @@ class Tile:
             listed={},
             revisited=revisited,
             has_sums=has_sums,
+            goes_on=goes_on,
             is_minor=self.is_minor or span.stop < TIMINGS.least_unrolled_part * dim.size,
         )
 

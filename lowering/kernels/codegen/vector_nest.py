@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access, Dim, stride_of
@@ -110,6 +111,26 @@ class VectorNest:
         if self._reduction is not None:
             results = self._reduction.results(tile, points)
             starts_with_operand = self._reduction.starts_with_operand
+        e = self._memory.emitter
+        if tile.goes_on is None or nest.raw:
+            self._finish(tile, points, results, starts_with_operand, fixed)
+            return
+        with e.when(tile.goes_on):
+            for point, result in zip(points, results, strict=True):
+                self._write(result, tile, point)
+        with e.when(e.compare("eq", tile.goes_on, e.constant(i1, 0))):
+            self._finish(tile, points, results, starts_with_operand, fixed)
+
+    def _finish(
+        self,
+        tile: Tile,
+        points: Sequence[Point],
+        results: Sequence[Sequence[Value]],
+        starts_with_operand: bool,
+        fixed: Loaded,
+    ) -> None:
+        """Loads the operands, and writes what the body makes of them and of results."""
+        nest, finishing = self._nest, self._schedule.finishing
         tile = tile.resolved(self._chosen)
         loads = Loads(replace(tile, schedule=finishing), self._algebra, loaded=dict(fixed))
         for point, result in zip(points, results, strict=True):

@@ -16,7 +16,7 @@ from ....glow_dialects.glow_nest.schedule_verification import verify_registers, 
 from ....glow_dialects.machine import MachineDescription
 from .amx_groups import verify_finish
 from .amx_tile import tile_plans
-from .register_tile import Tiling, flattened, in_chunks, roles_of
+from .register_tile import Tiling, chunk_size, flattened, in_chunks, roles_of
 
 
 def fitted(nest: Nest, schedule: Schedule, machine: MachineDescription) -> tuple[Nest, Schedule]:
@@ -63,4 +63,5 @@ def _with_loops_of(nest: Nest, schedule: RegisterTile, machine: MachineDescripti
     if schedule.chunks is None:
         return nest
     bound = with_loops(schedule, {d: own.get(d.name, d) for d in loops_of(schedule)})
-    return in_chunks(roles, Tiling(bound.parts, bound.order))[0]
+    tiling = Tiling(bound.parts, bound.order)
+    return in_chunks(roles, replace(tiling, chunk=chunk_size(roles, tiling)))[0]

@@ -116,8 +116,9 @@ def _of_register_tile(
     # filters of a chunk stay in the first cache
     if goes and schedule.chunks is None and nest.touched_bytes(roles.filter) > far:
         distance = {number: TIMINGS.prefetch_bytes // element_bytes(roles.filter.element)}
-    if roles.prefetches_pixels and (pixel := _next_pixel(roles, schedule)) is not None:
-        next_tile = {1 - number: pixel}
+    if roles.prefetches_pixels(schedule.chunks):
+        pixel = _next_pixel(roles, schedule)
+        next_tile = {} if pixel is None else {1 - number: pixel}
     return replace(
         schedule,
         prefetch_distance=distance,

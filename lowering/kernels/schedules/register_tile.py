@@ -21,7 +21,7 @@ from itertools import pairwise, product
 from math import prod
 from operator import itemgetter
 
-from ....glow_dialects.costs import near_bytes, tile
+from ....glow_dialects.costs import near_bytes, tile, waiting_sums
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, stride_of
 from ....glow_dialects.glow_nest.nest import Nest, mapped
@@ -59,14 +59,14 @@ class Roles:
         elements = self.vector.size * stride_of(self.filter, self.vector)
         return elements * element_bytes(self.filter.element)
 
-    @property
-    def prefetches_pixels(self) -> bool:
+    def prefetches_pixels(self, chunks: Chunks | None = None) -> bool:
         """
-        Whether tiles prefetch the pixels of the next tile, unless they are a list: the image comes
-        from a far cache, and no window of the same tile reads a pixel before.
+        Returns whether tiles prefetch the pixels of the next tile, unless they are a list: the
+        image comes from a far cache, and no window of the same tile reads a pixel before.
         """
         far = self.nest.touched_bytes(self.image) > near_bytes(self.machine)
-        return far and bool(self.pixels) and len(self.nest.reduced) == 2
+        reduced = len(self.nest.reduced) - (chunks is not None)
+        return far and bool(self.pixels) and reduced == 2
 
 
 def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
@@ -135,6 +135,8 @@ class Tiling:
     """The order of the parallel loops."""
     static: tuple[Dim, ...] = ()
     """The dimensions whose points become a list."""
+    chunk: int | None = None
+    """The size of chunks of the outermost reduced loop, if there are any."""
 
 
 def tiled_product(nest: Nest, machine: MachineDescription) -> Costed | None:
@@ -175,7 +177,7 @@ def tiled(roles: Roles, tiling: Tiling) -> tuple[Nest, RegisterTile]:
 
 def in_chunks(roles: Roles, tiling: Tiling) -> tuple[Nest, Chunks | None]:
     """Returns the nest with chunks of the reduction, if there are any."""
-    nest, size = roles.nest, _chunk_size(roles, tiling)
+    nest, size = roles.nest, tiling.chunk
     if size is None:
         return nest, None
     outer, *rest = nest.reduced
@@ -185,23 +187,24 @@ def in_chunks(roles: Roles, tiling: Tiling) -> tuple[Nest, Chunks | None]:
     return nest, Chunks(number, roles.inside(tiling.order)[0])
 
 
-def _chunk_size(roles: Roles, tiling: Tiling) -> int | None:
+def chunk_size(roles: Roles, tiling: Tiling) -> int | None:
     """
     Returns the size of chunks of the outermost reduced loop whose filters fit into the L1 cache, if
     many tiles of pixels, which are no list, meet the filters of a tile of blocks and these do not
     fit.
     """
-    nest, within = roles.nest, roles.inside(tiling.order)
+    nest, parts, within = roles.nest, tiling.parts, roles.inside(tiling.order)
     if tiling.static or not within or within[0] not in roles.pixels or not nest.reduced:
         return None
-    if not nest.writes_sums or stride_of(roles.filter, roles.vector) > 1:
+    if not nest.keeps_sums or stride_of(roles.filter, roles.vector) > 1:
         return None
-    blocks, pixels = (tiling.parts.get(d, ()) for d in (roles.blocks[-1], within[0]))
+    pixels = [d for d in within if d in roles.pixels]
+    tiles = prod(sum(p.tiles for p in parts[d]) if d in parts else d.size for d in pixels)
+    if tiles < TIMINGS.least_chunk_tiles or not parts.get(roles.blocks[-1]):
+        return None
     outer, *rest = nest.reduced
-    if sum(p.tiles for p in pixels) < TIMINGS.least_chunk_tiles or not blocks or outer.limit:
-        return None
     steps = prod(d.size for d in rest)
-    step_bytes = blocks[0].tile * roles.filter_bytes * steps
+    step_bytes = parts[roles.blocks[-1]][0].tile * roles.filter_bytes * steps
     most = int(TIMINGS.chunk_l1_share * roles.machine.l1_bytes) // step_bytes
     size = max((n for n in range(1, most + 1) if outer.size % n == 0), default=0)
     return size if TIMINGS.least_chunk_steps <= size * steps < outer.size * steps else None
@@ -219,7 +222,7 @@ def _order(roles: Roles, is_list: bool) -> tuple[Dim, ...]:
     image, filters = (nest.touched_bytes(a) for a in (roles.image, roles.filter))
     if image <= near_bytes(machine) or not roles.blocks:
         return nest.parallel
-    is_prefetched = not is_list and roles.prefetches_pixels
+    is_prefetched = not is_list and roles.prefetches_pixels()
     *rows, row = [d for d in roles.pixels if d.size > 1] or [roles.vector]
     rows_bytes = image // prod(d.size for d in rows)
     near = TIMINGS.resident_l2_share * machine.l2_bytes
@@ -254,7 +257,12 @@ def tilings(roles: Roles) -> Iterator[tuple[float, Tiling]]:
                 continue
             parts = {**dict.fromkeys(last, pixel_parts), **dict.fromkeys(blocks, block_parts)}
             tiling = Tiling(parts, order, pixels if is_list else ())
-            yield _cost(roles, tiling), tiling
+            chunk = chunk_size(roles, tiling)
+            if chunk is None or not roles.nest.writes_sums:
+                yield _cost(roles, tiling), tiling
+            if chunk is not None:
+                chunked = replace(tiling, chunk=chunk)
+                yield _cost(roles, chunked), chunked
 
 
 def _cost(roles: Roles, tiling: Tiling) -> float:
@@ -266,19 +274,20 @@ def _cost(roles: Roles, tiling: Tiling) -> float:
     )
     steps = prod(d.size for d in nest.reduced)
     far = _far_reads(roles, steps)
-    is_chunked = _chunk_size(roles, tiling) is not None
-    if not tiling.static and not is_chunked and roles.prefetches_pixels:
+    chunks = 1 if tiling.chunk is None else nest.reduced[0].size // tiling.chunk
+    if not tiling.static and roles.prefetches_pixels():
         far *= TIMINGS.prefetched_pixel_share
     if blocks and tiling.order != nest.parallel:
         # only the first of the blocks that meet pixels inside of a loop finds them far
         far /= sum(p.tiles for p in block_parts)
     from_l2 = 0.0
-    if not is_chunked and not _filters_are_near(roles, tiling):
+    if chunks == 1 and not _filters_are_near(roles, tiling):
         from_l2 = roles.filter_bytes / roles.vectors / (machine.vector_bits // 8)
     cycles = 0.0
     for b, p in product(block_parts, pixel_parts):
         filters = b.tile * roles.vectors
         each = tile(filters, p.tile, far, steps, nest.weight, machine, from_l2)
+        each += (chunks - 1) * waiting_sums(filters * p.tile)
         cycles += each * b.tiles * p.tiles
     cycles *= 1 + TIMINGS.tile_variant_share * len(block_parts) * len(pixel_parts)
     # as a list replaces one dimension, others are run more often

@@ -115,6 +115,18 @@ glow_nest.kernel @chunks(%y: memref<8xf32>, %x: memref<32xf32>, %w: memref<32x8x
 
 // -----
 
+// The sums cannot wait in %y, which the body reads.
+glow_nest.kernel @chunks_in_place(%y: memref<8xf32>, %x: memref<32xf32>, %w: memref<32x8xf32>) {
+  glow_nest.nest parallel(o: 8) reduce(chunk: 2, k: 16) add f32 of(%x[16 * chunk + k], %w[128 * chunk + 8 * k + o]) reads(%y[o]) writes(%y[o]) in_place body {
+  ^bb0(%sum: f32, %before: f32):
+    %0 = glow.add %sum, %before : (f32, f32) -> f32
+    glow_nest.yield %0 : f32
+  } schedule<register_tile, order = [o], vector = o, lanes = 8, reduced = [chunk, k], vectors = 1, chunks = <number = chunk, inside = o>>
+}
+// CHECK: expected chunks of sums that can wait where nothing else is
+
+// -----
+
 glow_nest.kernel @range_of_lanes(%y: memref<8xf32>, %x: memref<8x4xf32>, %at: memref<9xi64>) {
   glow_nest.nest parallel(i: 8) reduce(k: 4) range k from %at[i] to %at[i + 1] add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], vector = k, lanes = 4, reduced = [k]>
 }

@@ -9,21 +9,22 @@ module attributes {glow.machine = #glow.machine<vector_bits = 256, vector_regist
 // CHECK: glow_nest.kernel @strided
 // CHECK: parallel(ob: 32, h: 14, w: 14, o: 8)
 // CHECK-SAME: schedule<register_tile, order = [ob, h, w, o]
-// CHECK-SAME: prefetch_next_tile = {0: h}>
+// CHECK-SAME: prefetch_next_tile = {0: h}
 // LOOPS: glow_vec.prefetch
 glow_nest.kernel @strided(%y: memref<1x32x14x14x8xf32>, %x: memref<1x64x28x28x8xf32>, %w: memref<32x64x8x8xf32>) {
   glow_nest.nest parallel(ob: 32, h: 14, w: 14, o: 8) reduce(cb: 64, c: 8) add f32 of(%x[6272 * cb + 448 * h + 16 * w + c], %w[4096 * ob + 64 * cb + 8 * c + o]) writes(%y[1568 * ob + 112 * h + 8 * w + o])
 }
 
 // Rows that follow each other are one loop. So many pixels meet the filters of a tile that lines do
-// not pay, and filters are prefetched at a distance.
+// not pay. A prime number of blocks of channels has no chunks, so filters are prefetched at a
+// distance.
 
 // CHECK: glow_nest.kernel @dense
 // CHECK: parallel(ob: 32, hw: 784, o: 8)
 // CHECK-SAME: prefetch_distance = {1: 1024}
 // CHECK-SAME: prefetch_next_tile = {0: hw}>
-glow_nest.kernel @dense(%y: memref<1x32x28x28x8xf32>, %x: memref<1x64x28x28x8xf32>, %w: memref<32x64x8x8xf32>) {
-  glow_nest.nest parallel(ob: 32, h: 28, w: 28, o: 8) reduce(cb: 64, c: 8) add f32 of(%x[6272 * cb + 224 * h + 8 * w + c], %w[4096 * ob + 64 * cb + 8 * c + o]) writes(%y[6272 * ob + 224 * h + 8 * w + o])
+glow_nest.kernel @dense(%y: memref<1x32x28x28x8xf32>, %x: memref<1x61x28x28x8xf32>, %w: memref<32x61x8x8xf32>) {
+  glow_nest.nest parallel(ob: 32, h: 28, w: 28, o: 8) reduce(cb: 61, c: 8) add f32 of(%x[6272 * cb + 224 * h + 8 * w + c], %w[3904 * ob + 64 * cb + 8 * c + o]) writes(%y[6272 * ob + 224 * h + 8 * w + o])
 }
 
 // Here only the rows of the result do not follow each other: it has a border. Behind the last tile
@@ -31,7 +32,7 @@ glow_nest.kernel @dense(%y: memref<1x32x28x28x8xf32>, %x: memref<1x64x28x28x8xf3
 
 // CHECK: glow_nest.kernel @bordered
 // CHECK: parallel(ob: 32, h: 28, w: 28, o: 8)
-// CHECK-SAME: prefetch_next_tile = {0: w}>
+// CHECK-SAME: prefetch_next_tile = {0: w}
 glow_nest.kernel @bordered(%y: memref<1x32x30x30x8xf32>, %x: memref<1x64x28x28x8xf32>, %w: memref<32x64x8x8xf32>) {
   glow_nest.nest parallel(ob: 32, h: 28, w: 28, o: 8) reduce(cb: 64, c: 8) add f32 of(%x[6272 * cb + 224 * h + 8 * w + c], %w[4096 * ob + 64 * cb + 8 * c + o]) writes(%y[7200 * ob + 240 * h + 8 * w + o])
 }

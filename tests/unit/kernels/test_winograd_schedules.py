@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -189,17 +189,20 @@ def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inp
 
 
 @pytest.mark.parametrize(
-    ("inputs", "tiles", "raw", "is_cut"),
+    ("inputs", "tiles", "kind", "is_cut"),
     [
-        (512, 49, True, True),
-        (80, 49, True, False),
-        (592, 49, True, False),
-        (512, 49, False, False),
-        (512, 4, True, False),
+        (512, 49, {"raw": True}, True),
+        (512, 49, {}, True),
+        (80, 49, {"raw": True}, False),
+        (592, 49, {"raw": True}, False),
+        (512, 49, {"in_place": True}, False),
+        (512, 4, {"raw": True}, False),
     ],
-    ids=["far", "near", "prime number of blocks", "body", "few tiles"],
+    ids=["far", "body", "near", "prime number of blocks", "in place", "few tiles"],
 )
-def test_chunks_stay_in_the_first_cache(inputs: int, tiles: int, raw: bool, is_cut: bool):
+def test_chunks_stay_in_the_first_cache(
+    inputs: int, tiles: int, kind: Mapping[str, bool], is_cut: bool
+):
     """Sums are cut where all filters that a tile meets do not."""
     machine = MachineDescription()
     image = View.dense(Buffer(f32, 0, 1 << 30), (inputs // 16, tiles, 16))
@@ -212,7 +215,7 @@ def test_chunks_stay_in_the_first_cache(inputs: int, tiles: int, raw: bool, is_c
     reads = image[[c, t, lane]], filters[[o, Affine({c: 16, lane: 1}), out]]
     products = Reduction(Combine.ADD, f32, reads)
     write, dims, sums = (result[[o, t, out]],), (o, t, out), (c, lane)
-    nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, raw=raw)
+    nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, **kind)
     found = tiled_product(simplified(nest), machine)
     assert found is not None
     changed, schedule = found.nest, found.schedule
