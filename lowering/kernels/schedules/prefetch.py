@@ -114,7 +114,7 @@ def _of_register_tile(
     # what the lines bring is far only if it does not stay
     goes = lines is None or (roles.blocks and _panel_bytes(roles, schedule) > far)
     # filters of a chunk stay in the first cache
-    if goes and schedule.chunks is None and nest.touched_bytes(roles.filter) > far:
+    if goes and schedule.chunks is None and roles.all_filters_bytes > far:
         distance = {number: TIMINGS.prefetch_bytes // element_bytes(roles.filter.element)}
     if roles.prefetches_pixels(schedule.chunks):
         pixel = _next_pixel(roles, schedule)
@@ -174,8 +174,8 @@ def _spreads(roles: Roles, schedule: RegisterTile) -> bool:
         return False
     # of a batch, one image at a time meets all filters
     images = prod(d.size for d in roles.pixels if d not in pixels)
-    beside = nest.touched_bytes(roles.image) // images + 2 * _panel_bytes(roles, schedule)
-    far = nest.touched_bytes(roles.filter) > prefetched_bytes(roles.machine)
+    beside = roles.image_bytes // images + 2 * _panel_bytes(roles, schedule)
+    far = roles.all_filters_bytes > prefetched_bytes(roles.machine)
     return far and beside <= roles.machine.l2_bytes
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise, product
 from math import prod
 from operator import itemgetter
@@ -53,18 +54,45 @@ class Roles:
         """Returns the loops inside that over tiles of blocks; none if there are no blocks."""
         return order[order.index(self.blocks[-1]) + 1 :] if self.blocks else ()
 
-    @property
+    @cached_property
     def filter_bytes(self) -> int:
         """The bytes of the filters of a block that a step reads."""
         elements = self.vector.size * stride_of(self.filter, self.vector)
         return elements * element_bytes(self.filter.element)
+
+    @cached_property
+    def all_filters_bytes(self) -> int:
+        """The bytes of the filters that the nest reads."""
+        return self.nest.touched_bytes(self.filter)
+
+    @cached_property
+    def image_bytes(self) -> int:
+        """The bytes of the image that the nest reads."""
+        return self.nest.touched_bytes(self.image)
+
+    @cached_property
+    def steps(self) -> int:
+        """The steps of the reduction."""
+        return prod(d.size for d in self.nest.reduced)
+
+    @cached_property
+    def far_share(self) -> float:
+        """
+        The share of the pixels of a tile that come from a far cache; windows read a pixel several
+        times.
+        """
+        if self.image_bytes <= near_bytes(self.machine):
+            return 0.0
+        points = prod(d.size for d in self.nest.parallel if self.image.stride(d))
+        elements = self.image_bytes / element_bytes(self.image.element)
+        return min(1.0, elements / (points * self.steps))
 
     def prefetches_pixels(self, chunks: Chunks | None = None) -> bool:
         """
         Returns whether tiles prefetch the pixels of the next tile, unless they are a list: the
         image comes from a far cache, and no window of the same tile reads a pixel before.
         """
-        far = self.nest.touched_bytes(self.image) > near_bytes(self.machine)
+        far = self.image_bytes > near_bytes(self.machine)
         reduced = len(self.nest.reduced) - (chunks is not None)
         return far and bool(self.pixels) and reduced == 2
 
@@ -219,7 +247,7 @@ def _order(roles: Roles, is_list: bool) -> tuple[Dim, ...]:
     memory.
     """
     nest, machine = roles.nest, roles.machine
-    image, filters = (nest.touched_bytes(a) for a in (roles.image, roles.filter))
+    image, filters = roles.image_bytes, roles.all_filters_bytes
     if image <= near_bytes(machine) or not roles.blocks:
         return nest.parallel
     is_prefetched = not is_list and roles.prefetches_pixels()
@@ -272,8 +300,7 @@ def _cost(roles: Roles, tiling: Tiling) -> float:
     pixel_parts, block_parts = (
         tiling.parts[dims[-1]] if dims else (LoopPart(0, 1, 1),) for dims in (pixels, blocks)
     )
-    steps = prod(d.size for d in nest.reduced)
-    far = _far_reads(roles, steps)
+    far = roles.far_share
     chunks = 1 if tiling.chunk is None else nest.reduced[0].size // tiling.chunk
     if not tiling.static and roles.prefetches_pixels():
         far *= TIMINGS.prefetched_pixel_share
@@ -286,7 +313,7 @@ def _cost(roles: Roles, tiling: Tiling) -> float:
     cycles = 0.0
     for b, p in product(block_parts, pixel_parts):
         filters = b.tile * roles.vectors
-        each = tile(filters, p.tile, far, steps, nest.weight, machine, from_l2)
+        each = tile(filters, p.tile, far, roles.steps, nest.weight, machine, from_l2)
         each += (chunks - 1) * waiting_sums(filters * p.tile)
         cycles += each * b.tiles * p.tiles
     cycles *= 1 + TIMINGS.tile_variant_share * len(block_parts) * len(pixel_parts)
@@ -299,20 +326,8 @@ def _filters_are_near(roles: Roles, tiling: Tiling) -> bool:
     """
     Returns whether the filters that pixels meet stay in the nearest cache until others meet them.
     """
-    used = roles.nest.touched_bytes(roles.filter)
+    used = roles.all_filters_bytes
     if not roles.blocks or any(d in roles.pixels for d in roles.inside(tiling.order)):
         blocks = tiling.parts[roles.blocks[-1]][0].tile if roles.blocks else 1
-        used = blocks * roles.filter_bytes * prod(d.size for d in roles.nest.reduced)
+        used = blocks * roles.filter_bytes * roles.steps
     return used <= TIMINGS.chunk_l1_share * roles.machine.l1_bytes
-
-
-def _far_reads(roles: Roles, steps: int) -> float:
-    """
-    Returns the share of the pixels of a tile that come from a far cache; windows read a pixel
-    several times.
-    """
-    size = roles.nest.touched_bytes(roles.image)
-    if size <= near_bytes(roles.machine):
-        return 0.0
-    reads = prod(d.size for d in roles.nest.parallel if roles.image.stride(d)) * steps
-    return min(1.0, size / element_bytes(roles.image.element) / reads)
