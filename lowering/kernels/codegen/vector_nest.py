@@ -103,39 +103,32 @@ class VectorNest:
         return LoopDriver(e, loops, split, share)
 
     def _compute(self, tile: Tile, fixed: Loaded) -> None:
-        """Reduces, load the operands, and writes what the body makes of them."""
-        nest, finishing = self._nest, self._schedule.finishing
+        """Reduces, and finishes the results; before the last chunk, these wait as they are."""
+        finishing, e = self._schedule.finishing, self._memory.emitter
         points = tile.points(finishing.order, finishing)
         results: Sequence[Sequence[Value]] = [()] * len(points)
-        starts_with_operand = False
         if self._reduction is not None:
             results = self._reduction.results(tile, points)
-            starts_with_operand = self._reduction.starts_with_operand
-        e = self._memory.emitter
-        if tile.goes_on is None or nest.raw:
-            self._finish(tile, points, results, starts_with_operand, fixed)
+        computed = list(zip(points, results, strict=True))
+        if tile.goes_on is None or self._nest.raw:
+            self._finish(tile, computed, fixed)
             return
         with e.when(tile.goes_on):
-            for point, result in zip(points, results, strict=True):
+            for point, result in computed:
                 self._write(result, tile, point)
         with e.when(e.compare("eq", tile.goes_on, e.constant(i1, 0))):
-            self._finish(tile, points, results, starts_with_operand, fixed)
+            self._finish(tile, computed, fixed)
 
     def _finish(
-        self,
-        tile: Tile,
-        points: Sequence[Point],
-        results: Sequence[Sequence[Value]],
-        starts_with_operand: bool,
-        fixed: Loaded,
+        self, tile: Tile, computed: Sequence[tuple[Point, Sequence[Value]]], fixed: Loaded
     ) -> None:
         """Loads the operands, and writes what the body makes of them and of results."""
-        nest, finishing = self._nest, self._schedule.finishing
+        nest, finishing, reduction = self._nest, self._schedule.finishing, self._reduction
         tile = tile.resolved(self._chosen)
         loads = Loads(replace(tile, schedule=finishing), self._algebra, loaded=dict(fixed))
-        for point, result in zip(points, results, strict=True):
+        for point, result in computed:
             operands = [loads(a, point) for a in nest.operands]
-            if starts_with_operand:
+            if reduction is not None and reduction.starts_with_operand:
                 operands[0] = self._algebra.number(0, operands[0].element)
             given = [*result, *operands]
             values = given if nest.raw else self._algebra.evaluate(nest.body, given)
