@@ -11,7 +11,6 @@ linear(numpy_x, numpy_w)            # what it computes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from xdsl.dialects import func
@@ -26,6 +25,7 @@ from .glow_dialects.formula.problem import FormulaError
 from .glow_dialects.formula.syntax import Formula
 from .glow_dialects.glow.generic import GenericOp
 from .glow_dialects.operator import Call, to_attribute, with_shape
+from .lazy import lazy_property
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,12 +88,12 @@ class Operator:
     def __repr__(self) -> str:
         return f"<operator {self.name}({', '.join(self.operands)}): {self._parsed}>"
 
-    @cached_property
+    @lazy_property
     def operands(self) -> tuple[str, ...]:
         """The names of the operands, in order."""
         return tuple(n for n in operand_names(self._parsed) if n not in self.constants)
 
-    @cached_property
+    @lazy_property
     def _properties(self) -> dict[str, Attribute]:
         found: dict[str, Attribute] = {"formula": to_attribute(self.formula)}
         if self.constants:

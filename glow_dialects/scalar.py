@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
+from ..lazy import lazy_property
 from ..wording import counted
 from .timings import TIMINGS
 
@@ -157,7 +157,7 @@ class Expr:
         """Whether this is a constant that takes the type of its neighbours."""
         return self.value is not None and self.target is None
 
-    @cached_property
+    @lazy_property
     def types_constants(self) -> bool:
         """Whether constants take the type of the operands beside them."""
         return any(a.is_untyped for a in self.args)

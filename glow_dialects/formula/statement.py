@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
 from math import prod
 from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
+from ...lazy import lazy_property
 from ..extents import Extent
 from ..scalar import Primitive
 
@@ -69,7 +69,7 @@ class _Node:
     def parts(self) -> tuple[Term, ...]:
         return ()
 
-    @cached_property
+    @lazy_property
     def loops(self) -> frozenset[Loop]:
         """The loops on which its value depends."""
         return frozenset().union(*(p.loops for p in self.parts))
@@ -84,7 +84,7 @@ class Constant(_Node):
 class LoopValue(_Node):
     loop: Loop
 
-    @cached_property
+    @lazy_property
     def loops(self) -> frozenset[Loop]:
         return frozenset((self.loop,))
 
@@ -137,7 +137,7 @@ class Reduce(_Node):
     def parts(self) -> tuple[Term, ...]:
         return (self.body,)
 
-    @cached_property
+    @lazy_property
     def loops(self) -> frozenset[Loop]:
         return self.body.loops - frozenset(self.over)
 

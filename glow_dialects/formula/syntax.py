@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeAlias
+
+from ...lazy import lazy_property
 
 REDUCTIONS = ("sum", "prod", "max", "min")
 """The combinations of reductions."""
@@ -213,22 +214,22 @@ class Equation:
     limits: tuple[Limit, ...] = ()
     at: int = _at()
 
-    @cached_property
+    @lazy_property
     def accesses(self) -> list[ElementAccess]:
         """The accesses on the right side."""
         return [e for e in inside(self.value) if isinstance(e, ElementAccess)]
 
-    @cached_property
+    @lazy_property
     def reduced(self) -> list[Bound]:
         """The bounds of reductions."""
         return [b for e in inside(self.value) if isinstance(e, Reduction) for b in e.bounds]
 
-    @cached_property
+    @lazy_property
     def all_bounds(self) -> list[Bound]:
         """The bounds of the left side and of reductions."""
         return [*self.bounds, *self.reduced]
 
-    @cached_property
+    @lazy_property
     def declared(self) -> list[Name]:
         """The indices of the left side and of reductions, wherever they are named."""
         named = [i.value for i in self.indices if isinstance(i.value, Name)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from xdsl.ir import Attribute
 
+from ...lazy import lazy_property
 from ..scalar import Expr, arguments, in_order_of_creation, weight
 from ..substitution import substitute_all
 
@@ -32,12 +32,12 @@ class Body:
         """Returns the body that writes its argument."""
         return Body(arguments(1), (element,))
 
-    @cached_property
+    @lazy_property
     def order(self) -> tuple[Expr, ...]:
         """All expressions, in the order in which they are evaluated."""
         return in_order_of_creation(self.results)
 
-    @cached_property
+    @lazy_property
     def weight(self) -> int:
         """About the number of operations at a point; writing an argument counts as one."""
         return weight(self.order) + sum(r.index is not None for r in self.results)

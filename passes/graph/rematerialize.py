@@ -19,7 +19,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -35,6 +34,7 @@ from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.plan_attributes import KEPT_PEAK
 from ...glow_dialects.work import work_of
+from ...lazy import lazy_property
 from ..levels import GRAPH
 from ..visited_operation import each
 from .rewriting import expect_static
@@ -64,7 +64,7 @@ class Step:
     def is_view(self) -> bool:
         return isinstance(self.op, VIEWS)
 
-    @cached_property
+    @lazy_property
     def cost(self) -> int:
         """Returns the work in moved bytes, about. A view costs nothing."""
         assert isinstance(self.op, Node)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import bf16, f32, i32
@@ -34,6 +33,7 @@ from ....glow_dialects.glow_vec import TileProduct
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILE_ROWS, TILES
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
+from ....lazy import lazy_property
 from .costed import Costed
 
 COLUMNS = TILE_BYTES // QUAD
@@ -64,7 +64,7 @@ class TileRoles:
     """The parallel dimensions that only the filter depends on, without `lane`."""
     others: tuple[Dim, ...]
 
-    @cached_property
+    @lazy_property
     def line(self) -> tuple[Dim, Dim]:
         """The dimensions of groups; dimensions that the nest lacks have size 1."""
         outer, inner = (Dim("row", 1), Dim("pixel", 1), *self.pixels)[-2:]

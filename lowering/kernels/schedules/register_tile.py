@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise, product
 from math import prod
 from operator import itemgetter
@@ -29,6 +28,7 @@ from ....glow_dialects.glow_nest.nest import Nest, mapped
 from ....glow_dialects.glow_nest.schedule import Chunks, LoopPart, RegisterTile
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
+from ....lazy import lazy_property
 from ..codegen.types import bits, computes_in_float, value_type
 from .costed import Costed
 from .steps import steps_together
@@ -54,28 +54,28 @@ class Roles:
         """Returns the loops inside that over tiles of blocks; none if there are no blocks."""
         return order[order.index(self.blocks[-1]) + 1 :] if self.blocks else ()
 
-    @cached_property
+    @lazy_property
     def filter_bytes(self) -> int:
         """The bytes of the filters of a block that a step reads."""
         elements = self.vector.size * stride_of(self.filter, self.vector)
         return elements * element_bytes(self.filter.element)
 
-    @cached_property
+    @lazy_property
     def all_filters_bytes(self) -> int:
         """The bytes of the filters that the nest reads."""
         return self.nest.touched_bytes(self.filter)
 
-    @cached_property
+    @lazy_property
     def image_bytes(self) -> int:
         """The bytes of the image that the nest reads."""
         return self.nest.touched_bytes(self.image)
 
-    @cached_property
+    @lazy_property
     def steps(self) -> int:
         """The steps of the reduction."""
         return prod(d.size for d in self.nest.reduced)
 
-    @cached_property
+    @lazy_property
     def far_share(self) -> float:
         """
         The share of the pixels of a tile that come from a far cache; windows read a pixel several
