@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import Any
 
 import pytest
 from glow.glow_dialects.costs import prefetched_bytes
@@ -201,7 +202,7 @@ def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inp
     ids=["far", "body", "near", "prime number of blocks", "in place", "few tiles"],
 )
 def test_chunks_stay_in_the_first_cache(
-    inputs: int, tiles: int, kind: Mapping[str, bool], is_cut: bool
+    inputs: int, tiles: int, kind: Mapping[str, Any], is_cut: bool
 ):
     """Sums are cut where all filters that a tile meets do not."""
     machine = MachineDescription()
