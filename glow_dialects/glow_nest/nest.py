@@ -193,15 +193,18 @@ class Nest:
         Whether sums of a part of the reduction can wait where it writes: nothing else is there, and
         no point is visited twice.
         """
-        of, elements = self.reduction, [w.element for w in self.writes]
-        alone = not self.in_place and not self.is_limited
-        return of is not None and alone and elements == [of.element]
+        return self._writes_like_sums and not self.in_place and not self.is_limited
 
     @property
     def writes_sums(self) -> bool:
         """Whether it writes only what it reduces, in the type of the reduction."""
-        of, elements = self.reduction, [w.element for w in self.writes]
-        return of is not None and self.raw and not self.operands and elements == [of.element]
+        return self._writes_like_sums and self.raw and not self.operands
+
+    @property
+    def _writes_like_sums(self) -> bool:
+        """Whether it writes one value, in the type of the reduction."""
+        of = self.reduction
+        return of is not None and [w.element for w in self.writes] == [of.element]
 
     @property
     def is_empty(self) -> bool:
